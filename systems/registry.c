@@ -9,9 +9,9 @@ extern const struct gnn_system gnn_system_ringsampler;
 extern const struct gnn_system gnn_system_agnes;
 extern const struct gnn_system gnn_system_diskgnn;
 extern const struct gnn_system gnn_system_mariusgnn;
+extern const struct gnn_system gnn_system_presort;
 
 const struct gnn_system *const gnn_systems[] = {
-    &gnn_system_null,     &gnn_system_pygplus,     &gnn_system_ginex,
-    &gnn_system_gnndrive, &gnn_system_ringsampler, &gnn_system_agnes,
-    &gnn_system_diskgnn,  &gnn_system_mariusgnn,   NULL,
+    &gnn_system_null,  &gnn_system_pygplus, &gnn_system_ginex,     &gnn_system_gnndrive, &gnn_system_ringsampler,
+    &gnn_system_agnes, &gnn_system_diskgnn, &gnn_system_mariusgnn, &gnn_system_presort,  NULL,
 };

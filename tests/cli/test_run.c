@@ -138,6 +138,7 @@ static void no_accepted_cap_is_killed(void **state)
         {"ringsampler", "--sample-only"},
         {"agnes", "--set", "agnes.io=buffered"},
         {"mariusgnn", "--set", "mariusgnn.io=buffered"},
+        {"presort", "--set", "presort.io=buffered"},
     };
     static const double times[] = {1.01, 1.05, 1.2};
     if (!f->confined)
@@ -319,6 +320,8 @@ static void direct_reads_are_observed(void **state)
         {{"--system", "diskgnn"}, 1, 1},
         {{"--system", "diskgnn", "--set", "diskgnn.meta_io=buffered"}, 1, 1}, /* its chunks */
         {{"--system", "diskgnn", "--set", "diskgnn.io=buffered"}, 0, -1},
+        {{"--system", "presort"}, 1, 1},
+        {{"--system", "presort", "--set", "presort.io=buffered"}, 0, -1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         int exit_status;

@@ -14,8 +14,8 @@
 
 #define SIMULATED "--world", "simulated", "--profile", "gnndrive-paper"
 
-static const char *const systems[] = {"null",        "pygplus", "gnndrive", "ginex",
-                                      "ringsampler", "agnes",   "diskgnn",  "mariusgnn"};
+static const char *const systems[] = {"null",  "pygplus", "gnndrive",  "ginex",  "ringsampler",
+                                      "agnes", "diskgnn", "mariusgnn", "presort"};
 
 static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
 {
@@ -142,6 +142,7 @@ static json_t *golden_run(const struct tiny_runs *t, const char *const *more, in
 #define AGNES_SMALL                                                                                                    \
     "--system", "agnes", SET("agnes.block=4K"), SET("agnes.graph_buffer=64K"), SET("agnes.feature_cache=200K"),        \
         SET("agnes.hyperbatch=4")
+#define PRESORT "--system", "presort", SET("presort.row_memory=300K")
 #define MARIUS "--system", "mariusgnn", SET("mariusgnn.partitions=16"), SET("mariusgnn.capacity=8")
 #define RINGSAMPLER "--system", "ringsampler", "--sample-only", SET("ringsampler.threads=2")
 #define DISKGNN "--system", "diskgnn"
@@ -315,6 +316,26 @@ static void golden_times(void **state)
          20698740,
          0,
          221},
+        {{PRESORT}, "69d702bd77b446b6", 54573812, 49796810, 976},
+        {{PRESORT, SET("presort.classes=sorted")}, "69d702bd77b446b6", 54170326, 50324401, 926},
+        {{PRESORT, SET("presort.classes=sorted"), SET("presort.write_depth=1"), SET("presort.block=4K")},
+         "69d702bd77b446b6",
+         86693875,
+         72436814,
+         1423},
+        {{PRESORT, SET("presort.classes=sorted"), SET("presort.sweep_depth=1")},
+         "69d702bd77b446b6",
+         72371420,
+         68525495,
+         926},
+        {{PRESORT, SET("presort.classes=direct"), SET("presort.depth=1")},
+         "69d702bd77b446b6",
+         555616519,
+         38486848,
+         5704},
+        {{PRESORT, SET("presort.hyperbatch=3"), SET("presort.window=1")}, "69d702bd77b446b6", 62180374, 31767454, 3505},
+        {{PRESORT, SET("presort.ahead=false")}, "69d702bd77b446b6", 54573812, 49796810, 976},
+        {{PRESORT, SET("presort.io=buffered")}, "69d702bd77b446b6", 53093419, 51394308, 465},
     };
     expect_golden(t, "reach=0", cases, sizeof cases / sizeof cases[0]);
 }
@@ -333,6 +354,7 @@ static void golden_times_of_a_reach(void **state)
         {{"--system", "ringsampler", "--memory", "24M"}, "9be57f7d77328ed1", 18530295, 0, 3309},
         {{AGNES_SMALL}, "9be57f7d77328ed1", 19083180, 0, 2246},
         {{DISKGNN_PAGES}, "9be57f7d77328ed1", 6468847, 0, 318},
+        {{PRESORT}, "9be57f7d77328ed1", 38299085, 33582226, 1216},
         {{MARIUS}, "634647b37222ff35", 9641372, 0, 91},
     };
     expect_golden(*state, "reach=-1", cases, sizeof cases / sizeof cases[0]);
@@ -605,6 +627,8 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--set", "mariusgnn.edges=in"},
         {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--set", "mariusgnn.policy=replace"},
         {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--sample-only"},
+        {"--system", "presort"},
+        {"--system", "presort", "--set", "presort.classes=direct", "--batch", "8"},
     };
     static const uint32_t above_kib[] = {16, 200, 1500};
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {

@@ -39,6 +39,9 @@ struct switch_case {
 #define NO_CACHES "--fanout", "15,15", "--set", "diskgnn.cache_ratio=0"
 #define DISK_LIMIT NO_CACHES, "--set", "diskgnn.disk_limit=0.53"
 #define SEGMENTS NO_CACHES, "--set", "diskgnn.segment=5", "--set", "diskgnn.disk_rows=4000"
+#define FEW_ROWS "--set", "presort.row_memory=1"
+#define ALL_SORTED FEW_ROWS, "--set", "presort.classes=sorted"
+#define ALL_DIRECT FEW_ROWS, "--set", "presort.classes=direct"
 #define PARTITIONS "--set", "mariusgnn.partitions=16", "--set", "mariusgnn.capacity=8"
 #define REPLACE PARTITIONS, "--set", "mariusgnn.policy=replace"
 #define LINKS "--task", "link", "--dataset", "freebase86m", "--scale", "1/50000", PARTITIONS
@@ -210,6 +213,28 @@ static const struct switch_case cases[] = {
     {"diskgnn.assembly", "kernel", "wall_ns", {NULL}},
     {"diskgnn.assembly", "scatter", "wall_ns", {NULL}},
     {"diskgnn.transfer", "blocking", "wall_ns", {NULL}},
+    {"presort.hyperbatch", "3", "figures.hyperbatches", {NULL}},
+    {"presort.window", "1", "figures.windows", {"--set", "presort.window_share=50"}},
+    {"presort.window_share", "50", "figures.windows", {NULL}},
+    {"presort.row_memory", "1M", "figures.row_slots", {NULL}},
+    {"presort.list_memory", "1K", "figures.hyperbatches", {NULL}},
+    {"presort.staging", "1", "figures.sorted_loads", {ALL_SORTED}},
+    {"presort.block", "4K", "counters.requested_write_ios", {ALL_SORTED}},
+    {"presort.classes", "direct", "figures.direct_loads", {ALL_SORTED}},
+    {"presort.random_read", "100M", "figures.random_read_bytes", {NULL}},
+    {"presort.write_cost", "1000", "figures.sorted_load_bytes", {NULL}},
+    {"presort.scratch_limit", "1", "figures.sorted_loads", {ALL_SORTED}},
+    {"presort.write_budget", "0", "figures.sorted_loads", {ALL_SORTED}},
+    {"presort.scratch_dir", "/tmp", NULL, {NULL}}, /* a place */
+    {"presort.ahead", "false", "figures.sweep_rows", {ALL_SORTED, "--epochs", "2"}},
+    {"presort.depth", "1", "wall_ns", {ALL_DIRECT}},
+    {"presort.write_depth", "1", "wall_ns", {ALL_SORTED}},
+    {"presort.sweep_depth", "1", "wall_ns", {ALL_SORTED}},
+    {"presort.sweep_read", "4K", "figures.sweep_reads", {ALL_SORTED}},
+    {"presort.io", "buffered", "counters.device_read_bytes", {NULL}},
+    {"presort.topology_share", "0", "figures.row_slots", {"--dim", "128", "--memory", "20M"}},
+    {"presort.readahead", "kernel", "counters.device_read_ios", {NULL}},
+    {"presort.transfer", "blocking", "wall_ns", {NULL}},
     {"mariusgnn.policy", "replace", "figures.states", {PARTITIONS}},
     {"mariusgnn.policy", "memory", "figures.capacity", {PARTITIONS}},
     {"mariusgnn.policy", "beta", "figures.states", {LINKS}},
@@ -353,8 +378,8 @@ static void every_switch_acts_and_is_valid(void **state)
 static void every_option_has_a_case(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"null",        "pygplus", "gnndrive", "ginex",
-                                          "ringsampler", "agnes",   "diskgnn",  "mariusgnn"};
+    static const char *const systems[] = {"null",  "pygplus", "gnndrive",  "ginex",  "ringsampler",
+                                          "agnes", "diskgnn", "mariusgnn", "presort"};
     uint32_t missing = 0;
     for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++) {
         const char *const argv[] = {process_program(), "list", "params", systems[s], NULL};

@@ -109,7 +109,8 @@ static void time_in_line_is_summed(void **state)
 static void what_cannot_be_is_refused_by_name(void **state)
 {
     const struct tiny_runs *const t = *state;
-    static const char *const alone[] = {"null", "pygplus", "ginex", "ringsampler", "agnes", "diskgnn", "mariusgnn"};
+    static const char *const alone[] = {"null",  "pygplus", "ginex",     "ringsampler",
+                                        "agnes", "diskgnn", "mariusgnn", "presort"};
     for (size_t s = 0; s < sizeof alone / sizeof alone[0]; s++) {
         REFUSED(t, 4, alone[s], "--system", alone[s], "--workers", "2");
         REFUSED(t, 4, "--segments 3", "--system", alone[s], "--segments", "3");

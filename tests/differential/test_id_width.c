@@ -43,6 +43,7 @@ static const struct width_case {
     {"agnes", OPTIONS("io=buffered", "layout=degree", "block=4K"), false, false},
     {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=40"), false, false},
     {"diskgnn", OPTIONS("io=direct", "samplers=3"), true, false},
+    {"presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3"), false, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

@@ -141,6 +141,8 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"agnes", OPTIONS("io=buffered", "block=4K", "overlap=full", "hyperbatch=2", "spill=async")},
         {"diskgnn", OPTIONS("io=buffered")},
         {"diskgnn", OPTIONS("io=buffered", "pipeline=false", "segment=5", "disk_rows=40")},
+        {"presort", OPTIONS("io=buffered", "row_memory=1", "classes=sorted", "block=4K")},
+        {"presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3", "ahead=false")},
         {"mariusgnn", OPTIONS("io=buffered", "partitions=30", "capacity=9", "loaders=3")},
         {"mariusgnn", OPTIONS("io=buffered", "partitions=15", "capacity=6", "policy=replace")},
     };
@@ -172,19 +174,19 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus",     "gnndrive", "null",    "ginex",
-                                          "ringsampler", "agnes",    "diskgnn", "mariusgnn"};
+    static const char *const systems[] = {"pygplus", "gnndrive", "null",      "ginex",  "ringsampler",
+                                          "agnes",   "diskgnn",  "mariusgnn", "presort"};
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, f.world, systems[s]);
-        run.options = s == 1   ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
-                      : s == 3 ? OPTIONS("io=buffered", "samplers=1")
-                      : s == 4 ? OPTIONS("feature_io=buffered")
-                      : s == 5 ? OPTIONS("io=buffered", "workers=1")
-                      : s == 6 ? OPTIONS("io=buffered")
-                      : s == 7 ? OPTIONS("io=buffered", "loaders=1", "replace=false")
-                               : NULL;
+        run.options = s == 1             ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
+                      : s == 3           ? OPTIONS("io=buffered", "samplers=1")
+                      : s == 4           ? OPTIONS("feature_io=buffered")
+                      : s == 5           ? OPTIONS("io=buffered", "workers=1")
+                      : s == 6 || s == 8 ? OPTIONS("io=buffered")
+                      : s == 7           ? OPTIONS("io=buffered", "loaders=1", "replace=false")
+                                         : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] = 60; /* whole lists: every epoch's batches grow alike */
         run.workload.batch_size = TRAIN;

@@ -65,8 +65,12 @@ static void test_rows_are_the_files_rows(void **state)
             check_rows_of(world, &f.graph, "ringsampler", OPTIONS("io=buffered", "feature_io=buffered"));
             check_rows_of(world, &f.graph, "agnes", OPTIONS("io=buffered", "hyperbatch=3", "feature_cache=1"));
             check_rows_of(world, &f.graph, "diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=50", "page=512"));
+            check_rows_of(world, &f.graph, "presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3"));
             check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("io=buffered", "partitions=7", "capacity=4"));
             if (f.direct) {
+                check_rows_of(world, &f.graph, "presort", OPTIONS("row_memory=1", "classes=direct", "depth=3"));
+                check_rows_of(world, &f.graph, "presort",
+                              OPTIONS("row_memory=1", "classes=sorted", "block=16K", "sweep_read=4K", "window=1"));
                 check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("partitions=15", "capacity=5", "edges=in"));
                 check_rows_of(world, &f.graph, "diskgnn", OPTIONS("chunk_request=4K", "pipeline=false"));
                 check_rows_of(world, &f.graph, "diskgnn",
@@ -142,8 +146,8 @@ static void test_sampling_only_never_opens_the_features(void **state)
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     assert_int_equal(unlink(f.graph.dataset.features_path), 0);
-    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn"};
-    for (size_t s = 0; s < 6; s++)
+    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn", "presort"};
+    for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
         for (int only = 0; only < 2; only++) {
             struct train_run run;
             train_run_init(&run, f.world, systems[s]);

@@ -75,6 +75,8 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=1")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=3", "segment=3", "disk_rows=30")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "packing=individual")},
+        {"presort", OPTIONS("io=buffered")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3", "classes=sorted", "block=4K")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -235,6 +237,9 @@ static void test_losses_agree_to_the_bit(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=4", "segment=3", "disk_rows=30", "rings=3")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "assembly=scatter")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "table_stage=true", "queue=1", "cache_ratio=50")},
+        {"presort", OPTIONS("io=buffered")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3", "window=1", "classes=sorted", "block=4K")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "ahead=false", "classes=direct")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -306,6 +311,8 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=scatter"), AHEAD},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=kernel"), IN_PLACE},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=kernel", "transfer=blocking"), BLOCKING},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "classes=sorted", "block=4K"), AHEAD},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "transfer=blocking"), BLOCKING},
     };
     static double expected[EPOCHS][BATCHES];
     struct fixture f;
@@ -401,12 +408,12 @@ static void test_max_batches_and_orders(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus",     "gnndrive", "null",    "ginex",
-                                          "ringsampler", "agnes",    "diskgnn", "mariusgnn"};
+    static const char *const systems[] = {"pygplus", "gnndrive", "null",      "ginex",  "ringsampler",
+                                          "agnes",   "diskgnn",  "mariusgnn", "presort"};
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         struct train_run run;
         train_run_init(&run, f.world, systems[s]);
-        run.options = s % 2 == 1 || s == 6 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
+        run.options = s % 2 == 1 || s >= 6 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
         run.workload.max_batches = 3;
         must_run(train_run_open(&run, &f.graph), &run);
         must_run(train_run_epoch(&run, 0), &run);

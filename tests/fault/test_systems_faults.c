@@ -1,7 +1,8 @@
-/* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN and MariusGNN on storage and memory that fail: a clean first
- * error, nothing leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads change
- * nothing but time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in
- * both worlds: the simulated one has no values to compare, and ends in a report where the measured one would hang. */
+/* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN, MariusGNN and presort on storage and memory that fail: a clean
+ * first error, nothing leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads
+ * change nothing but time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every
+ * case in both worlds: the simulated one has no values to compare, and ends in a report where the measured one would
+ * hang. */
 #include "tests/support/fixture.h"
 
 #include <setjmp.h>
@@ -45,6 +46,10 @@ static const char *const diskgnn_buffered[] = {"io=buffered",   "segment=4",    
 static const char *const diskgnn_direct[] = {
     "segment=3", "disk_rows=300",    "rings=2", "ring_entries=3",     "chunk_request=4K",
     "submit=2",  "table_stage=true", "queue=1", "packing=individual", NULL};
+static const char *const presort_buffered[] = {"io=buffered", "row_memory=1", "hyperbatch=4",
+                                               "block=4K",    "window=2",     NULL};
+static const char *const presort_direct[] = {"row_memory=1", "classes=sorted", "block=8K",      "sweep_read=4K",
+                                             "depth=2",      "write_depth=1",  "sweep_depth=1", NULL};
 static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};
 static const char *const marius_buffered[] = {"io=buffered", "partitions=30", "capacity=9", "loaders=3", NULL};
 static const char *const marius_replace[] = {"io=buffered",    "partitions=15", "capacity=6", "loaders=2",
@@ -69,7 +74,8 @@ static const struct system_case {
     {"diskgnn", diskgnn_direct, true, false},    {"diskgnn", diskgnn_buffered, false, true},
     {"diskgnn", diskgnn_sequence, false, true},  {"mariusgnn", marius_buffered, false, false},
     {"mariusgnn", marius_replace, false, false}, {"mariusgnn", marius_direct, true, false},
-    {"mariusgnn", marius_buffered, false, true},
+    {"mariusgnn", marius_buffered, false, true}, {"presort", presort_buffered, false, false},
+    {"presort", presort_direct, true, false},    {"presort", presort_buffered, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
@@ -102,7 +108,7 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     train_run_each_seed_once(run);
     const bool in_order = run->options == workers || run->options == shallow || strcmp(run->system, "ginex") == 0 ||
                           strcmp(run->system, "ringsampler") == 0 || strcmp(run->system, "agnes") == 0 ||
-                          strcmp(run->system, "mariusgnn") == 0;
+                          strcmp(run->system, "mariusgnn") == 0 || strcmp(run->system, "presort") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }

@@ -42,6 +42,7 @@ static const struct variant {
     {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=30")},
     {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=30", "assembly=kernel")},
     {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=30", "assembly=scatter", "transfer=blocking")},
+    {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3")},
     {"mariusgnn", OPTIONS("io=buffered", "partitions=20", "capacity=9", "loaders=2")},
     {"mariusgnn", OPTIONS("io=buffered", "partitions=20", "capacity=9", "transfer=blocking")},
     {"mariusgnn", OPTIONS("io=buffered", "partitions=20", "capacity=8", "policy=replace")},

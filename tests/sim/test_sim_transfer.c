@@ -57,6 +57,7 @@ static void test_copies_ahead_hide_behind_training(void **state)
         {"agnes", OPTIONS("transfer=blocking", "io=buffered"), OPTIONS("transfer=ahead", "io=buffered")},
         {"diskgnn", OPTIONS("assembly=kernel", "transfer=blocking", "io=buffered"),
          OPTIONS("assembly=stream", "transfer=ahead", "io=buffered")},
+        {"presort", OPTIONS("transfer=blocking", "io=buffered"), OPTIONS("transfer=ahead", "io=buffered")},
         {"mariusgnn", OPTIONS("transfer=blocking", "partitions=20", "capacity=9"),
          OPTIONS("transfer=ahead", "partitions=20", "capacity=9")},
         {"ringsampler", OPTIONS("transfer=blocking", "io=mapped", "feature_io=buffered"),
@@ -97,7 +98,8 @@ static void test_rows_that_arrive_together_move_together(void **state)
 static void test_a_gpu_that_is_too_small_is_told(void **state)
 {
     (void)state;
-    const char *const systems[] = {"pygplus", "gnndrive", "ginex", "agnes", "ringsampler", "diskgnn", "mariusgnn"};
+    const char *const systems[] = {"pygplus",     "gnndrive", "ginex",     "agnes",
+                                   "ringsampler", "diskgnn",  "mariusgnn", "presort"};
     struct fixture f;
     fixture_open(&f, .graph = &graph, .simulated = true);
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {

@@ -1,0 +1,64 @@
+/* Belady's replacement by window: which rows come in for a window of mini-batches, and into which slot, when all of the
+ * next uses are known as far as the hyperbatch goes.
+ *
+ * Rule     Two windows have their rows in memory at a time: the one that is trained from and the one that is loaded. A
+ *          row that comes in takes the slot of a row that neither of them uses and whose next use is farthest away
+ *          (Belady, IBM Systems Journal 5(2), 1966); one that the hyperbatch does not use again goes first. A row of
+ *          unit cost that is thrown out so costs no load more than any other choice would have.
+ * Carry    What is in memory stays over the end of a hyperbatch, and of an epoch: the next one begins with it.
+ * Hazard   A row that came in for window j has not been in memory for j - 1, and its slot's former row is none of
+ *          j - 1: window j can be loaded while j - 1 is in use.
+ * Time     linear in the members of the windows
+ * Memory   presort_belady_bytes(): 2.125 bytes a node, 8 a slot, 2 a member, 4 a window */
+#ifndef PRESORT_BELADY_H
+#define PRESORT_BELADY_H
+
+#include "harness/oocgnn.h"
+#include "harness/world/world.h"
+
+enum { PRESORT_WINDOWS_MAX = 65535 }; /* of a hyperbatch: their numbers have 16 bits, the last stands for never */
+
+/* The distinct rows of each window, ascending: those of window j are rows[end[j - 1] .. end[j]). */
+struct presort_lists {
+    gnn_node *rows;
+    uint32_t *end;
+    uint32_t windows;
+};
+
+static inline uint32_t presort_begin_of(const uint32_t *end, uint32_t j)
+{
+    return j == 0 ? 0 : end[j - 1];
+}
+
+/* A row that comes in, and where it goes. */
+struct presort_load {
+    gnn_node row;
+    uint32_t slot;
+};
+
+struct presort_belady_config {
+    uint32_t node_count;
+    uint32_t slots;       /* no two neighbouring windows have more rows together */
+    uint32_t windows_max; /* of a hyperbatch, at most PRESORT_WINDOWS_MAX */
+    uint32_t members_max; /* of all its windows */
+};
+
+struct presort_belady; /* one thread at a time */
+
+uint64_t presort_belady_bytes(const struct presort_belady_config *config);
+/* GNN_ENOMEM, GNN_ECAP. *out is the caller's to close also then. */
+GNN_MUST_CHECK enum gnn_status presort_belady_open(struct gnn_world *world, const struct presort_belady_config *config,
+                                                   struct presort_belady **out, struct gnn_err *err);
+void presort_belady_close(struct presort_belady *b); /* accepts NULL */
+void presort_belady_clear(struct presort_belady *b); /* nothing is in memory */
+
+/* Finds all next uses within the windows of a new hyperbatch, which stay as they are until the last of them was
+ * asked for. */
+void presort_belady_begin(struct presort_belady *b, const struct presort_lists *members);
+/* What comes in for window j, ascending, into loads (as many as it has members); returns how many. In order of j. */
+uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct presort_load *loads);
+
+bool presort_belady_holds(const struct presort_belady *b, gnn_node row); /* for tests */
+uint64_t presort_belady_evictions(const struct presort_belady *b);       /* since open */
+
+#endif

@@ -1,0 +1,319 @@
+/* presort's epoch: two hyperbatches, one behind the other, and in the one that trains two windows.
+ *
+ *     prepare    inspect, plan and distribute hyperbatch h + 1, also over the epoch's end (ahead=true)
+ *     load       bring in window j + 1 of hyperbatch h
+ *     assemble   draw the mini-batches of window j again, copy their rows to an input
+ *     train
+ *
+ * Each stage is one thread. The progress counts, since the run began, the hyperbatches that are prepared and those that
+ * are released, and the windows that are loaded and assembled. A hyperbatch is prepared where the one two before it
+ * was; a window is loaded once the one two before it is assembled. So each stage waits for its own piece in earlier
+ * stages and for earlier pieces in later ones, and nothing waits in a circle. */
+#include "systems/presort/distribute.h"
+#include "systems/presort/load.h"
+
+#include <assert.h>
+
+/* A mini-batch on its way to the trainer. */
+struct presort_input {
+    struct gnn_batch *batch;
+    struct gnn_train_input *input;
+};
+
+struct epoch {
+    struct presort *s;
+    const struct gnn_env *env;
+    uint64_t number;
+    struct gnn_queue *spare, *assembled; /* of struct presort_input */
+    struct presort_input inputs[PRESORT_INPUTS];
+    struct presort_prepared prepared;
+    uint64_t prepare_ns;                     /* before the first window could be loaded */
+    uint64_t first_hyperbatch, first_window; /* of the run, that are this epoch's */
+    uint64_t hyperbatches, windows;          /* of the epoch */
+    struct presort_decision planned;         /* of the epoch's hyperbatches together */
+    uint64_t trained_rows, evictions;
+};
+
+static struct presort_hyperbatch *hyperbatch_of(const struct epoch *e, uint64_t g)
+{
+    return &e->s->hyperbatches[g % PRESORT_ALIVE];
+}
+
+/* Whether x holds the epoch's last mini-batch. */
+static bool is_last(const struct epoch *e, const struct presort_hyperbatch *x)
+{
+    return x->first_batch + x->batches == e->s->setup.sizes.batches;
+}
+
+/* ---- prepare ---- */
+
+/* Whether the next hyperbatch is to be prepared in this epoch: it is the epoch's own, or the first of the next one. */
+static bool is_wanted(const struct epoch *e)
+{
+    uint64_t epoch;
+    const bool between = presort_preparer_between(e->s->preparer, &epoch);
+    if (epoch == e->number)
+        return true;
+    return between && epoch == e->number + 1 && e->s->setup.config->ahead && epoch < e->env->workload->epochs;
+}
+
+static enum gnn_status prepare_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    struct gnn_progress *const progress = e->s->progress;
+    while (is_wanted(e)) {
+        const uint64_t g = gnn_progress_count(progress, PRESORT_PREPARED);
+        struct presort_hyperbatch *const x = hyperbatch_of(e, g);
+        GNN_TRY(gnn_progress_wait(progress, PRESORT_RELEASED, (int64_t)g + 1 - PRESORT_ALIVE));
+        const uint64_t start_ns = gnn_now_ns(e->env->world);
+        GNN_TRY(presort_prepare(e->s->preparer, x, &e->prepared, err));
+        if (g == e->first_hyperbatch)
+            e->prepare_ns = gnn_now_ns(e->env->world) - start_ns;
+        worker->items += x->batches;
+        gnn_progress_add(progress, PRESORT_PREPARED);
+    }
+    return GNN_OK;
+}
+
+/* ---- load ---- */
+
+static void add_decision(struct presort_decision *sum, const struct presort_decision *of)
+{
+    sum->loads += of->loads;
+    sum->sorted_loads += of->sorted_loads;
+    sum->sorted_rows += of->sorted_rows;
+    sum->cost_bytes += of->cost_bytes;
+    sum->direct_bytes += of->direct_bytes;
+    sum->sweeps_bytes += of->sweeps_bytes;
+}
+
+static enum gnn_status load_windows(struct epoch *e, struct presort_hyperbatch *x, struct gnn_worker *worker,
+                                    struct gnn_err *err)
+{
+    struct gnn_progress *const progress = e->s->progress;
+    for (uint32_t j = 0; j < x->windows; j++) {
+        const uint64_t v = e->first_window + e->windows;
+        GNN_TRY(gnn_check_stop(e->env, err));
+        GNN_TRY(gnn_progress_wait(progress, PRESORT_ASSEMBLED, (int64_t)v - 1));
+        gnn_env_range(e->env, "read");
+        const enum gnn_status status = presort_load_window(e->s->loader, x, j, err);
+        gnn_env_range(e->env, NULL);
+        GNN_TRY(status);
+        e->windows++;
+        worker->items++;
+        gnn_progress_add(progress, PRESORT_LOADED);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    for (bool last = false; !last;) {
+        const uint64_t g = e->first_hyperbatch + e->hyperbatches;
+        struct presort_hyperbatch *const x = hyperbatch_of(e, g);
+        GNN_TRY(gnn_progress_wait(e->s->progress, PRESORT_PREPARED, (int64_t)g + 1));
+        assert(x->epoch == e->number);
+        last = is_last(e, x);
+        add_decision(&e->planned, &x->decision);
+        GNN_TRY(load_windows(e, x, worker, err));
+        e->hyperbatches++;
+    }
+    return GNN_OK;
+}
+
+/* ---- assemble ---- */
+
+static enum gnn_status assemble_batch(struct epoch *e, uint32_t k, struct gnn_worker *worker, struct gnn_err *err)
+{
+    const uint64_t row_bytes = e->env->dataset->row_bytes;
+    void *popped;
+    GNN_TRY(gnn_check_stop(e->env, err));
+    GNN_TRY(gnn_queue_pop(e->spare, &popped));
+    struct presort_input *const input = popped;
+    GNN_TRY(gnn_sampling_draw(e->s->sampling, 0, k, input->batch, err));
+    const struct gnn_batch_view *const view = gnn_batch_view(input->batch);
+    GNN_TRY(gnn_train_input_reserve(input->input, view->node_count, err));
+    unsigned char *to = (unsigned char *)input->input->rows.data;
+    gnn_charge(e->env->world, GNN_WORK_TABLE_ENTRY, view->node_count);
+    for (uint32_t i = 0; i < view->node_count; i++, to += row_bytes)
+        gnn_mem_copy(e->env->world, to, presort_row(e->s->loader, view->nodes[i]), row_bytes);
+    GNN_TRY(gnn_train_input_stage(input->input, 0, view, NULL, err));
+    e->trained_rows += view->node_count;
+    worker->items++;
+    return gnn_queue_push(e->assembled, input);
+}
+
+static enum gnn_status assemble_hyperbatch(struct epoch *e, const struct presort_hyperbatch *x, uint64_t *window,
+                                           struct gnn_worker *worker, struct gnn_err *err)
+{
+    for (uint32_t j = 0, batch = 0; j < x->windows; j++) {
+        GNN_TRY(gnn_progress_wait(e->s->progress, PRESORT_LOADED, (int64_t)++ * window));
+        for (; batch < x->batch_end[j]; batch++)
+            GNN_TRY(assemble_batch(e, x->first_batch + batch, worker, err));
+        gnn_progress_add(e->s->progress, PRESORT_ASSEMBLED);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status assemble_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    uint64_t window = e->first_window, g = e->first_hyperbatch;
+    for (bool last = false; !last; g++) {
+        const struct presort_hyperbatch *const x = hyperbatch_of(e, g);
+        GNN_TRY(gnn_progress_wait(e->s->progress, PRESORT_PREPARED, (int64_t)g + 1));
+        last = is_last(e, x);
+        GNN_TRY(assemble_hyperbatch(e, x, &window, worker, err));
+        gnn_progress_add(e->s->progress, PRESORT_RELEASED);
+    }
+    gnn_queue_done(e->assembled);
+    return GNN_OK;
+}
+
+/* ---- train ---- */
+
+static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    for (;;) {
+        void *popped;
+        GNN_TRY(gnn_check_stop(e->env, err));
+        GNN_TRY(gnn_queue_pop(e->assembled, &popped));
+        if (popped == NULL)
+            return GNN_OK;
+        struct presort_input *const input = popped;
+        GNN_TRY(gnn_training_step(&e->s->training, gnn_batch_view(input->batch), input->input, err));
+        worker->items++;
+        GNN_TRY(gnn_queue_push(e->spare, popped));
+    }
+}
+
+/* ---- the pipeline ---- */
+
+static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    GNN_TRY(gnn_pipeline_queue(pipeline, "presort inputs", PRESORT_INPUTS, &e->spare, err));
+    for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
+        e->inputs[i] = (struct presort_input){e->s->batches[i], &e->s->inputs[i]};
+        GNN_TRY(gnn_queue_push(e->spare, &e->inputs[i]));
+    }
+    GNN_TRY(gnn_pipeline_queue(pipeline, "presort assembled", PRESORT_INPUTS, &e->assembled, err));
+    gnn_queue_producers(e->assembled, 1);
+    return GNN_OK;
+}
+
+/* Without training a mini-batch is drawn once, and nothing is planned. */
+static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    for (uint32_t k = 0; k < e->s->setup.sizes.batches; k++, worker->items++)
+        GNN_TRY(gnn_sampling_draw(e->s->sampling, 0, k, e->s->drawn, err));
+    return GNN_OK;
+}
+
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    if (e->env->workload->sample_only)
+        return gnn_pipeline_stage(pipeline, "sample", 1, sample_stage, e, err);
+    GNN_TRY(gnn_progress_join(e->s->progress, pipeline, err));
+    GNN_TRY(open_queues(e, pipeline, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "prepare", 1, prepare_stage, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "load", 1, load_stage, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", 1, assemble_stage, e, err));
+    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, e, err);
+}
+
+/* ---- figures ---- */
+
+static void report_plan(const struct epoch *e, const struct presort_loaded *loaded, struct gnn_epoch_result *out)
+{
+    const struct presort_sizes *const sizes = &e->s->setup.sizes;
+    gnn_epoch_size(out, "row_slots", sizes->slots);
+    gnn_epoch_size(out, "random_read_bytes", sizes->costs.random_bytes);
+    gnn_epoch_size(out, "sorted_load_bytes", sizes->costs.sorted_bytes);
+    gnn_epoch_size(out, "window_rows", presort_preparer_largest(e->s->preparer));
+    gnn_epoch_figure(out, "hyperbatches", e->hyperbatches);
+    gnn_epoch_figure(out, "windows", e->windows);
+    gnn_epoch_figure(out, "planned_loads", e->planned.loads);
+    gnn_epoch_figure(out, "planned_sorted_loads", e->planned.sorted_loads);
+    gnn_epoch_figure(out, "planned_bytes", e->planned.cost_bytes);
+    gnn_epoch_figure(out, "all_direct_bytes", e->planned.direct_bytes);
+    gnn_epoch_figure(out, "all_sorted_bytes", e->planned.sweeps_bytes);
+    gnn_epoch_figure(out, "direct_loads", loaded->direct_rows);
+    gnn_epoch_figure(out, "sorted_loads", loaded->sorted_rows);
+}
+
+static void report_preparation(const struct presort_prepared *p, struct gnn_epoch_result *out)
+{
+    gnn_epoch_figure(out, "sweep_rows", p->sweep_rows);
+    gnn_epoch_figure(out, "sweep_reads", p->sweep_ios);
+    gnn_epoch_figure(out, "sweep_read_bytes", p->sweep_bytes);
+    gnn_epoch_figure(out, "scratch_write_bytes", p->written_bytes);
+    gnn_epoch_figure(out, "scratch_full", p->fallbacks);
+    gnn_epoch_figure(out, "inspect_ns", p->inspect_ns);
+    gnn_epoch_figure(out, "plan_ns", p->plan_ns);
+    gnn_epoch_figure(out, "distribute_ns", p->distribute_ns);
+}
+
+static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    struct gnn_counters *const c = &out->counters;
+    struct presort_loaded loaded;
+    presort_loader_take_counts(e->s->loader, &loaded);
+    const uint64_t loads = loaded.direct_rows + loaded.sorted_rows;
+    c->needed_bytes += e->trained_rows * e->env->dataset->row_bytes;
+    c->requested_bytes = e->prepared.sweep_bytes + loaded.direct_bytes + loaded.scratch_bytes;
+    c->requested_ios = e->prepared.sweep_ios + loaded.direct_ios + loaded.scratch_ios;
+    c->requested_write_bytes = e->prepared.written_bytes;
+    c->requested_write_ios = e->prepared.writes;
+    c->rows_asked = e->trained_rows;
+    c->rows_read = e->prepared.sweep_rows + loads;
+    c->cache_misses = loads;
+    c->cache_hits = e->trained_rows > loads ? e->trained_rows - loads : 0;
+    c->cache_evictions = presort_preparer_evictions(e->s->preparer) - e->evictions;
+    out->prepare_ns = e->prepare_ns;
+    report_plan(e, &loaded, out);
+    gnn_epoch_figure(out, "scratch_read_bytes", loaded.scratch_bytes);
+    report_preparation(&e->prepared, out);
+    gnn_training_result(&e->s->training, out);
+}
+
+static void report(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    struct gnn_counters *const c = &out->counters;
+    gnn_sampling_counters(e->s->sampling, &c->sample);
+    c->needed_bytes = c->sample.sampled_edges * e->env->dataset->id_bytes;
+    if (e->s->preparer != NULL)
+        report_training(e, out);
+}
+
+/* ---- an epoch ---- */
+
+static void begin(struct epoch *e)
+{
+    struct presort *const s = e->s;
+    if (!s->whole || s->next_epoch != e->number) { /* memory is not as it was planned */
+        gnn_progress_clear(s->progress);
+        presort_preparer_forget(s->preparer, e->number);
+    }
+    e->first_hyperbatch = gnn_progress_count(s->progress, PRESORT_RELEASED);
+    e->first_window = gnn_progress_count(s->progress, PRESORT_ASSEMBLED);
+    e->evictions = presort_preparer_evictions(s->preparer);
+}
+
+enum gnn_status presort_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
+{
+    struct presort *const s = state;
+    struct epoch e = {.s = s, .env = s->setup.env, .number = epoch};
+    gnn_sampling_begin(s->sampling, epoch);
+    gnn_training_begin(&s->training);
+    if (s->preparer != NULL)
+        begin(&e);
+    const enum gnn_status status = gnn_epoch_run(e.env, add_stages, &e, out, err);
+    s->whole = status == GNN_OK;
+    s->next_epoch = epoch + 1;
+    report(&e, out);
+    return status;
+}

@@ -1,0 +1,221 @@
+#include "systems/presort/load.h"
+
+#include "harness/system/extraction.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { CHUNK = 64 };
+
+struct presort_loader {
+    const struct presort_setup *setup;
+    struct gnn_world *world;
+    unsigned char *rows; /* (slots) */
+    uint32_t *slot_of;   /* (node_count) of rows in memory; of others what they had */
+    struct gnn_reader *reader;
+    struct presort_loaded counts;
+};
+
+/* ---- open, close ---- */
+
+uint64_t presort_loader_bytes(const struct gnn_env *env, const struct presort_config *config,
+                              const struct presort_sizes *sizes)
+{
+    const uint64_t table = gnn_mul_bytes(env->dataset->node_count, sizeof(uint32_t));
+    const uint64_t rows = gnn_mul_bytes(sizes->slots, env->dataset->row_bytes);
+    return gnn_add_bytes(gnn_add_bytes(table, rows),
+                         gnn_extraction_bytes(env, config->depth, config->io == PRESORT_IO_DIRECT));
+}
+
+enum gnn_status presort_loader_open(const struct presort_setup *setup, struct presort_loader **out, struct gnn_err *err)
+{
+    const struct gnn_env *const env = setup->env;
+    const struct gnn_reader_config reader = {.engine = env->io_engine,
+                                             .depth = setup->config->depth,
+                                             .files = &setup->features,
+                                             .file_count = 1,
+                                             .bounce_bytes_max = setup->align_bytes == 1 ? 0 : env->dataset->row_bytes};
+    struct presort_loader *l;
+    GNN_NEW(l, 1, err, "presort's loading");
+    *out = l;
+    l->setup = setup;
+    l->world = env->world;
+    GNN_MEM_NEW(env->world, l->rows, gnn_mul_bytes(setup->sizes.slots, env->dataset->row_bytes), "presort rows",
+                GNN_MEM_FEATURES, err);
+    GNN_MEM_NEW(env->world, l->slot_of, env->dataset->node_count, "presort slots of rows", GNN_MEM_PLAIN, err);
+    return gnn_reader_open(env->world, &reader, &l->reader, err);
+}
+
+void presort_loader_close(struct presort_loader *l)
+{
+    if (l == NULL)
+        return;
+    gnn_reader_close(l->reader);
+    gnn_mem_free(l->world, l->slot_of);
+    gnn_mem_free(l->world, l->rows);
+    free(l);
+}
+
+static unsigned char *slot_at(const struct presort_loader *l, uint32_t slot)
+{
+    const uint32_t place = slot & ~PRESORT_SORTED_LOAD;
+    assert(place < l->setup->sizes.slots);
+    return l->rows + (uint64_t)place * l->setup->env->dataset->row_bytes;
+}
+
+static bool is_sorted(const struct presort_load *load)
+{
+    return (load->slot & PRESORT_SORTED_LOAD) != 0;
+}
+
+/* ---- rows that are read where they lie ---- */
+
+/* Fills `batch` with the next direct loads of [*at, end); returns how many. */
+static uint32_t next_direct(const struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t *at,
+                            uint32_t end, struct gnn_load *batch)
+{
+    const uint32_t row_bytes = l->setup->env->dataset->row_bytes;
+    uint32_t count = 0;
+    for (; *at < end && count < CHUNK; ++*at) {
+        const struct presort_load *const load = &x->loads[*at];
+        if (!is_sorted(load))
+            batch[count++] = (struct gnn_load){
+                .len_bytes = row_bytes, .offset_bytes = (uint64_t)load->row * row_bytes, .dst = slot_at(l, load->slot)};
+    }
+    return count;
+}
+
+static enum gnn_status read_direct(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t begin,
+                                   uint32_t end, struct gnn_err *err)
+{
+    struct gnn_load batch[CHUNK];
+    uint64_t tags[CHUNK];
+    uint32_t at = begin;
+    for (uint32_t first = 0, count = 0;;) {
+        if (first == count) {
+            first = 0;
+            count = next_direct(l, x, &at, end, batch);
+        }
+        uint32_t accepted = 0, got = 0;
+        if (count > 0)
+            GNN_TRY(gnn_reader_submit(l->reader, batch + first, count - first, &accepted, err));
+        first += accepted;
+        const uint32_t in_flight = gnn_reader_in_flight(l->reader);
+        if (in_flight == 0)
+            return GNN_OK;
+        GNN_TRY(gnn_reader_harvest(l->reader, first < count || count == 0 ? 1 : 0, CHUNK, tags, &got, err));
+        l->counts.direct_rows += got;
+    }
+}
+
+/* ---- rows that were sorted ahead ---- */
+
+/* What is left of a window's extent. */
+struct extent {
+    const struct presort_hyperbatch *x;
+    uint32_t block, rows;
+};
+
+static bool next_block(void *ctx, struct gnn_span *out)
+{
+    struct extent *const e = ctx;
+    if (e->rows == 0)
+        return false;
+    assert(e->block != UINT32_MAX);
+    const uint32_t rows = gnn_min_u32(e->rows, e->x->block_rows);
+    const uint64_t row_bytes = e->x->setup->env->dataset->row_bytes;
+    *out = (struct gnn_span){.stream = e->x->stream,
+                             .offset_bytes = (uint64_t)e->block * e->x->block_bytes,
+                             .len_bytes = gnn_round_up(rows * row_bytes, GNN_PAGE_BYTES),
+                             .tag = rows};
+    e->rows -= rows;
+    e->block = e->x->next_block[e->block];
+    return true;
+}
+
+/* Copies a block's rows to the slots of the next sorted loads. */
+static void scatter(const struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t *at, uint32_t rows,
+                    const unsigned char *data)
+{
+    const uint64_t row_bytes = l->setup->env->dataset->row_bytes;
+    for (uint32_t i = 0; i < rows; i++, ++*at) {
+        while (!is_sorted(&x->loads[*at]))
+            ++*at;
+        gnn_mem_copy(l->world, slot_at(l, x->loads[*at].slot), data + i * row_bytes, row_bytes);
+    }
+}
+
+static enum gnn_status read_extent(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t j,
+                                   uint32_t rows, struct gnn_err *err)
+{
+    struct extent extent = {.x = x, .block = x->first_block[j], .rows = rows};
+    struct gnn_reader_counters before, now;
+    uint32_t at = presort_begin_of(x->load_end, j);
+    if (rows == 0)
+        return GNN_OK;
+    gnn_span_reader_counters(x->extents, &before);
+    gnn_span_reader_start(x->extents, next_block, &extent);
+    for (;;) {
+        struct gnn_span span;
+        void *data;
+        GNN_TRY(gnn_span_reader_next(x->extents, &span, &data, err));
+        if (data == NULL)
+            break;
+        scatter(l, x, &at, (uint32_t)span.tag, data);
+        l->counts.sorted_rows += span.tag;
+    }
+    gnn_span_reader_counters(x->extents, &now);
+    l->counts.scratch_bytes += now.requested_bytes - before.requested_bytes;
+    l->counts.scratch_ios += now.requested_ios - before.requested_ios;
+    return GNN_OK;
+}
+
+/* ---- a window ---- */
+
+/* Says where the window's rows lie; returns how many of them wait in its extent. */
+static uint32_t place_rows(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t begin, uint32_t end)
+{
+    uint32_t sorted = 0;
+    gnn_charge(l->world, GNN_WORK_TABLE_ENTRY, end - begin);
+    for (uint32_t i = begin; i < end; i++) {
+        l->slot_of[x->loads[i].row] = x->loads[i].slot & ~PRESORT_SORTED_LOAD;
+        sorted += is_sorted(&x->loads[i]);
+    }
+    return sorted;
+}
+
+enum gnn_status presort_load_window(struct presort_loader *l, struct presort_hyperbatch *x, uint32_t j,
+                                    struct gnn_err *err)
+{
+    const uint32_t begin = presort_begin_of(x->load_end, j), end = x->load_end[j];
+    const uint64_t before = l->counts.direct_rows + l->counts.sorted_rows;
+    const uint32_t sorted = place_rows(l, x, begin, end);
+    enum gnn_status status = read_direct(l, x, begin, end, err);
+    if (status != GNN_OK)
+        gnn_reader_drain(l->reader);
+    GNN_NEXT(status, read_extent(l, x, j, sorted, err));
+    if (status != GNN_OK)
+        return status;
+    const uint64_t executed = l->counts.direct_rows + l->counts.sorted_rows - before;
+    if (executed == end - begin)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EBUG, "presort: window %" PRIu32 " brought in %" PRIu64 " rows, %" PRIu32 " were planned",
+                    j, executed, end - begin);
+}
+
+void presort_loader_take_counts(struct presort_loader *l, struct presort_loaded *out)
+{
+    struct gnn_reader_counters direct;
+    gnn_reader_counters(l->reader, &direct);
+    gnn_reader_clear_counters(l->reader);
+    l->counts.direct_bytes = direct.requested_bytes;
+    l->counts.direct_ios = direct.requested_ios;
+    *out = l->counts;
+    l->counts = (struct presort_loaded){.direct_rows = 0};
+}
+
+const void *presort_row(const struct presort_loader *l, gnn_node node)
+{
+    return slot_at(l, l->slot_of[node]);
+}

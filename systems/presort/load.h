@@ -1,0 +1,32 @@
+/* Loading: the rows that a window needs and memory does not hold come into their slots, those that were sorted ahead
+ * block by block from the window's extent, the others by a read each, ascending and many in flight. Every load of the
+ * plan is executed once, or the run ends.
+ *
+ * Memory   presort_loader_bytes(): a row a slot; 4 bytes a node that say where its row lies */
+#ifndef PRESORT_LOAD_H
+#define PRESORT_LOAD_H
+
+#include "systems/presort/presort.h"
+
+struct presort_loaded {
+    uint64_t direct_rows, sorted_rows;
+    uint64_t direct_bytes, direct_ios, scratch_bytes, scratch_ios;
+};
+
+uint64_t presort_loader_bytes(const struct gnn_env *env, const struct presort_config *config,
+                              const struct presort_sizes *sizes);
+/* setup outlives it. *out is the caller's to close also after an error. */
+GNN_MUST_CHECK enum gnn_status presort_loader_open(const struct presort_setup *setup, struct presort_loader **out,
+                                                   struct gnn_err *err);
+void presort_loader_close(struct presort_loader *l); /* accepts NULL; waits for reads under way */
+
+/* Brings in window j of x, in order; the window before it may be in use. One thread at a time. GNN_EBUG where what came
+ * in is not what was planned; errors of reads. */
+GNN_MUST_CHECK enum gnn_status presort_load_window(struct presort_loader *l, struct presort_hyperbatch *x, uint32_t j,
+                                                   struct gnn_err *err);
+void presort_loader_take_counts(struct presort_loader *l, struct presort_loaded *out); /* since the last call */
+
+/* The row of a node of a window that was brought in, while that or the next one is in use. */
+const void *presort_row(const struct presort_loader *l, gnn_node node);
+
+#endif

@@ -1,0 +1,173 @@
+/* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c), and what an open system is
+ * made of. The parts are opaque here; their headers say what they do: windows.h, belady.h and classes.h plan a
+ * hyperbatch, distribute.h sorts it, load.h brings its windows in, epoch.c orders all of it. */
+#ifndef PRESORT_H
+#define PRESORT_H
+
+#include "harness/pipeline/progress.h"
+#include "harness/storage/stream.h"
+#include "harness/system/epoch.h"
+#include "harness/system/sampling.h"
+#include "harness/system/training.h"
+#include "systems/presort/belady.h"
+#include "systems/presort/classes.h"
+#include "systems/presort/windows.h"
+
+/* ---- options.c ---- */
+
+enum presort_io { PRESORT_IO_DIRECT, PRESORT_IO_BUFFERED };
+
+struct presort_config {
+    uint32_t hyperbatch;                       /* mini-batches at most; 0: an epoch's */
+    uint32_t window;                           /* mini-batches at most; 0: by rows alone */
+    uint32_t window_share;                     /* percent of the row memory that a window may take */
+    uint64_t row_memory, list_memory, staging; /* 0: by what the cap leaves */
+    uint64_t block_bytes;                      /* of a write to the scratch file, at most */
+    enum presort_choice classes;
+    uint64_t random_read; /* bytes; 0: the device's */
+    uint32_t write_cost;  /* percent of a read byte's; 0: the device's */
+    uint64_t scratch_limit, write_budget;
+    char scratch_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
+    bool ahead;
+    uint32_t depth, write_depth, sweep_depth;
+    uint64_t sweep_read;
+    enum presort_io io;
+    uint32_t topology_share; /* percent of what the cap leaves that is left to the neighbour lists' pages */
+    enum gnn_map_advice readahead;
+    enum gnn_transfer transfer;
+};
+
+extern const struct gnn_option presort_options[];
+
+static inline unsigned presort_direct_flag(const struct presort_config *config)
+{
+    return config->io == PRESORT_IO_DIRECT ? (unsigned)GNN_OPEN_DIRECT : 0U;
+}
+
+/* ---- sizes.c ---- */
+
+enum {
+    PRESORT_INPUTS = 2,       /* of mini-batches: one is assembled, one trains */
+    PRESORT_ALIVE = 2,        /* hyperbatches: one is prepared, one trains */
+    PRESORT_EXTENT_DEPTH = 4, /* blocks of the scratch file that are read at a time */
+};
+/* Bit of a load's slot: its row waits in an extent. */
+#define PRESORT_SORTED_LOAD (UINT32_C(1) << 31)
+
+struct presort_sizes {
+    uint32_t batches;     /* K, of an epoch of this run */
+    uint32_t hyperbatch;  /* mini-batches at most */
+    uint32_t windows_max; /* of a hyperbatch */
+    uint32_t members_max; /* rows of all of them together */
+    uint32_t window_rows; /* rows of one */
+    uint32_t slots;       /* rows in memory */
+    uint32_t blocks_max;  /* of a hyperbatch in the scratch file */
+    uint64_t staging_bytes;
+    struct presort_costs costs;
+};
+
+/* Checks the options against each other, chooses every size and adds the parts they come to. GNN_EUSAGE with the
+ * parameter to change; the caller judges the cap. */
+GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config, struct presort_sizes *out,
+                                            struct gnn_memory_plan *plan, struct gnn_err *err);
+/* The parts of a plan of one hyperbatch after the other. */
+struct presort_windows_config presort_windows_config_of(const struct gnn_env *env, const struct presort_config *config,
+                                                        const struct presort_sizes *sizes);
+struct presort_belady_config presort_belady_config_of(const struct gnn_env *env, const struct presort_sizes *sizes);
+/* What requests cost: as the options say, else by the figures of the device, else as on a SATA drive. */
+struct presort_costs presort_costs_of(const struct gnn_env *env, const struct presort_config *config);
+
+/* What every part reads; constant after open. */
+struct presort_setup {
+    const struct gnn_env *env;
+    const struct presort_config *config;
+    struct presort_sizes sizes;
+    const char *scratch_dir;
+    struct gnn_file *features;
+    uint32_t align_bytes; /* of reads of the features */
+};
+
+/* ---- hyperbatch.c ---- */
+
+/* A hyperbatch: mini-batches whose windows were planned together, with what each window loads, and the extents in
+ * which its sorted rows wait.
+ *
+ * Extents  Block b lies at b times block_bytes in a scratch file of the hyperbatch's own, without a name. A window's
+ *          blocks are a list in the order they were written: its sorted loads in ascending order, block_rows in each
+ *          but the last.
+ * Memory   8 bytes a load; 4 a block; 20 a window; the blocks that are read at a time */
+struct presort_hyperbatch {
+    const struct presort_setup *setup;
+    uint64_t epoch;
+    uint32_t first_batch, batches, windows;
+    uint32_t *batch_end;        /* (windows_max) mini-batches of window j and those before it */
+    struct presort_load *loads; /* (members_max) of window j: loads[load_end[j - 1] .. load_end[j]) */
+    uint32_t *load_end;         /* (windows_max) */
+    struct presort_decision decision;
+
+    struct gnn_file *scratch;
+    struct gnn_stream *stream;       /* over the blocks that were written; NULL: none */
+    struct gnn_span_reader *extents; /* reads them back */
+    uint32_t block_bytes, block_rows, blocks;
+    uint32_t *first_block, *last_block; /* (windows_max) UINT32_MAX: none */
+    uint32_t *next_block;               /* (blocks_max) */
+};
+
+GNN_MUST_CHECK enum gnn_status presort_hyperbatch_open(const struct presort_setup *setup,
+                                                       struct presort_hyperbatch *out, struct gnn_err *err);
+void presort_hyperbatch_close(struct presort_hyperbatch *x); /* accepts a zeroed one */
+uint64_t presort_hyperbatch_bytes(const struct gnn_env *env, const struct presort_config *config,
+                                  const struct presort_sizes *sizes);
+
+/* ---- prepare.c ---- */
+
+struct presort_preparer;
+
+/* Of one epoch, while it was prepared. */
+struct presort_prepared {
+    uint64_t inspect_ns, plan_ns, distribute_ns;
+    uint64_t sweep_rows, sweep_bytes, sweep_ios, written_bytes, writes;
+    uint64_t fallbacks; /* hyperbatches whose rows are read one by one because the disk was full */
+};
+
+/* setup outlives it. */
+GNN_MUST_CHECK enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct presort_preparer **out,
+                                                     struct gnn_err *err);
+void presort_preparer_close(struct presort_preparer *p); /* accepts NULL */
+/* Inspects, plans and distributes the next hyperbatch of the run. One thread at a time. */
+GNN_MUST_CHECK enum gnn_status presort_prepare(struct presort_preparer *p, struct presort_hyperbatch *x,
+                                               struct presort_prepared *figures, struct gnn_err *err);
+/* Nothing is in memory, and nothing was prepared: the next hyperbatch is the first of this epoch. */
+void presort_preparer_forget(struct presort_preparer *p, uint64_t epoch);
+/* Whether what comes next is the first hyperbatch of an epoch, and of which. */
+bool presort_preparer_between(const struct presort_preparer *p, uint64_t *epoch);
+uint32_t presort_preparer_largest(const struct presort_preparer *p); /* rows of the largest window so far */
+uint64_t presort_preparer_evictions(const struct presort_preparer *p);
+
+/* ---- epoch.c, system.c ---- */
+
+enum presort_passed { PRESORT_PREPARED, PRESORT_LOADED, PRESORT_ASSEMBLED, PRESORT_RELEASED, PRESORT_COUNTS };
+
+struct presort_loader; /* load.h */
+
+struct presort {
+    struct presort_setup setup;
+    struct gnn_sampling *sampling;
+    struct gnn_batch *drawn; /* with sample_only */
+
+    /* Of the run; not opened for sample_only. */
+    struct presort_preparer *preparer;
+    struct presort_hyperbatch hyperbatches[PRESORT_ALIVE]; /* number g of the run is hyperbatches[g % 2] */
+    struct presort_loader *loader;
+    struct gnn_progress *progress; /* prepared and released hyperbatches, loaded and assembled windows, of the run */
+    struct gnn_batch *batches[PRESORT_INPUTS];
+    struct gnn_train_input inputs[PRESORT_INPUTS];
+    struct gnn_training training;
+    uint64_t next_epoch; /* that what is in memory and prepared is of */
+    bool whole;          /* the epoch before it ended well */
+};
+
+GNN_MUST_CHECK enum gnn_status presort_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                             struct gnn_err *err);
+
+#endif

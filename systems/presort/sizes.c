@@ -1,0 +1,230 @@
+/* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
+ * beyond the least that lists and rows need, is cut up once: a share for the pages of the neighbour lists, an eighth of
+ * the rest for lists, an eighth for staging, and rows get what remains. Nothing depends on what mini-batches will hold
+ * but the least: windows are cut by rows and hyperbatches by their lists (windows.h), blocks by the windows there are
+ * (distribute.h). */
+#include "harness/system/plan.h"
+
+#include "harness/system/extraction.h"
+#include "harness/world/storage_costs.h"
+#include "systems/presort/distribute.h"
+#include "systems/presort/load.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+enum {
+    LIST_SHARE = 8,    /* of what is left, 1 in so many for lists, */
+    STAGING_SHARE = 8, /* and likewise for staging */
+    NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
+    /* Where nobody knows the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
+    SATA_RANDOM_BYTES = 5632,
+    SATA_WRITE_PERCENT = 106,
+};
+
+struct presort_costs presort_costs_of(const struct gnn_env *env, const struct presort_config *config)
+{
+    const uint64_t row_bytes = env->dataset->row_bytes;
+    uint64_t random = config->random_read, percent = config->write_cost;
+    if (env->storage != NULL) {
+        struct gnn_storage_costs costs;
+        gnn_storage_costs_of(env->storage, row_bytes, &costs);
+        random = random > 0 ? random : costs.read_ps * GNN_PAGE_BYTES / costs.page_ps;
+        percent = percent > 0 ? percent : gnn_max_u64(costs.page_write_ps * 100 / costs.page_ps, 1);
+    }
+    random = random > 0 ? random : SATA_RANDOM_BYTES;
+    percent = percent > 0 ? percent : SATA_WRITE_PERCENT;
+    return (struct presort_costs){.row_bytes = row_bytes,
+                                  .random_bytes = gnn_max_u64(random, row_bytes),
+                                  .sorted_bytes = row_bytes + row_bytes * percent / 100};
+}
+
+struct presort_windows_config presort_windows_config_of(const struct gnn_env *env, const struct presort_config *config,
+                                                        const struct presort_sizes *sizes)
+{
+    return (struct presort_windows_config){.node_count = env->dataset->node_count,
+                                           .windows_max = sizes->windows_max,
+                                           .members_max = sizes->members_max,
+                                           .rows_max = sizes->window_rows,
+                                           .batches_max = config->window};
+}
+
+struct presort_belady_config presort_belady_config_of(const struct gnn_env *env, const struct presort_sizes *sizes)
+{
+    return (struct presort_belady_config){.node_count = env->dataset->node_count,
+                                          .slots = sizes->slots,
+                                          .windows_max = sizes->windows_max,
+                                          .members_max = sizes->members_max};
+}
+
+/* ---- parts ---- */
+
+static void add_fixed(struct gnn_memory_plan *plan)
+{
+    const struct gnn_env *const env = plan->env;
+    const bool only = env->workload->sample_only;
+    const uint64_t batches = only ? 1 : 1 + PRESORT_INPUTS; /* one is inspected */
+    gnn_plan_part(plan, "samplers", NULL, gnn_mul_bytes(only ? 1 : 2, gnn_sampling_bytes(env, 1)));
+    gnn_plan_in_flight(plan, "mini-batches", "--batch or --fanout",
+                       gnn_mul_bytes(batches, gnn_batch_reserved_bytes(env->dataset, env->workload)));
+    gnn_plan_part(plan, "page tables of the mapping", NULL,
+                  env->dataset->indices_bytes / GNN_PAGE_BYTES * sizeof(uint64_t));
+    if (!only)
+        gnn_plan_in_flight(plan, "assembled inputs", "--batch or --fanout",
+                           gnn_mul_bytes(PRESORT_INPUTS, gnn_plan_rows_bytes(plan)));
+}
+
+/* What grows with the nodes, and the buffers of a given size. */
+static void add_tables(struct gnn_memory_plan *plan, const struct presort_config *config,
+                       const struct presort_sizes *sizes)
+{
+    const struct gnn_env *const env = plan->env;
+    struct presort_sizes none = *sizes;
+    none.slots = none.members_max = none.windows_max = none.window_rows = none.blocks_max = 0;
+    none.staging_bytes = 0;
+    const struct presort_windows_config windows = presort_windows_config_of(env, config, &none);
+    const struct presort_belady_config belady = presort_belady_config_of(env, &none);
+    gnn_plan_part(plan, "tables of nodes", NULL,
+                  presort_windows_bytes(&windows) + presort_belady_bytes(&belady) +
+                      presort_classes_bytes(env->dataset->node_count) +
+                      env->dataset->node_count * (uint64_t)sizeof(uint32_t));
+    gnn_plan_part(plan, "buffers of reads", "presort.sweep_read, presort.sweep_depth or presort.block",
+                  presort_distributor_bytes(env, config, &none) +
+                      UINT64_C(1) * PRESORT_ALIVE * presort_hyperbatch_bytes(env, config, &none) +
+                      gnn_extraction_bytes(env, config->depth, config->io == PRESORT_IO_DIRECT));
+}
+
+/* Bytes of lists for each row of each window: member, next use, a load of either hyperbatch and its part of a block. */
+static uint64_t member_bytes(void)
+{
+    return sizeof(gnn_node) + sizeof(uint16_t) + PRESORT_ALIVE * (sizeof(struct presort_load) + sizeof(uint32_t));
+}
+
+/* Bytes of lists for each window. */
+static uint64_t window_bytes(void)
+{
+    return (2 + 1 + PRESORT_ALIVE * 5 + 4) * sizeof(uint32_t);
+}
+
+/* ---- the least ---- */
+
+static uint32_t largest_batch(const struct gnn_memory_plan *plan)
+{
+    return plan->largest.nodes[plan->env->workload->layers];
+}
+
+/* Rows of two of the largest mini-batches: one in use, one that comes in. */
+static uint64_t least_slots(const struct gnn_memory_plan *plan)
+{
+    return gnn_min_u64(UINT64_C(2) * largest_batch(plan), plan->env->dataset->node_count);
+}
+
+static uint64_t list_bytes(const struct presort_sizes *sizes, uint64_t members)
+{
+    return gnn_add_bytes(gnn_mul_bytes(members, member_bytes()), gnn_mul_bytes(sizes->windows_max, window_bytes()));
+}
+
+/* A row, what the replacement keeps of it, and its place in a mini-batch that is taken. */
+static uint64_t slot_bytes(const struct gnn_env *env)
+{
+    return env->dataset->row_bytes + UINT64_C(3) * sizeof(uint32_t);
+}
+
+/* Returns what the cap leaves beyond the least of lists, staging and rows; UINT64_MAX without a cap. */
+static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct presort_sizes *sizes)
+{
+    const uint64_t left = gnn_plan_left(plan, 0);
+    const uint64_t rows = gnn_mul_bytes(least_slots(plan), slot_bytes(plan->env));
+    const uint64_t least = gnn_add_bytes(gnn_add_bytes(list_bytes(sizes, largest_batch(plan)), rows), GNN_PAGE_BYTES);
+    if (left == UINT64_MAX)
+        return left;
+    return left > least ? left - least : 0;
+}
+
+/* ---- sizes ---- */
+
+/* Leaves room for the pages of the neighbour lists, which only the kernel counts; returns what is spare still. */
+static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare)
+{
+    if (spare == UINT64_MAX)
+        return spare;
+    const uint64_t pages = gnn_min_u64(spare / 100 * config->topology_share, plan->env->dataset->indices_bytes);
+    gnn_plan_part(plan, "pages of the neighbour lists", "presort.topology_share", pages);
+    return spare - pages;
+}
+
+static void choose_lists(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
+                         struct presort_sizes *out)
+{
+    const uint64_t all = gnn_plan_nodes_of(plan, out->hyperbatch, plan->env->workload->layers);
+    const uint64_t least = largest_batch(plan), fixed = list_bytes(out, 0);
+    uint64_t members = spare == UINT64_MAX ? all : least + spare / LIST_SHARE / member_bytes();
+    if (config->list_memory > 0)
+        members = config->list_memory > fixed ? (config->list_memory - fixed) / member_bytes() : 0;
+    out->members_max = (uint32_t)gnn_min_u64(gnn_max_u64(gnn_min_u64(members, all), least), INT32_MAX);
+    out->blocks_max = out->members_max + out->windows_max;
+    gnn_plan_part(plan, "lists of a hyperbatch", "presort.list_memory or presort.hyperbatch",
+                  list_bytes(out, out->members_max));
+}
+
+static void choose_staging(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
+                           struct presort_sizes *out)
+{
+    const uint64_t all = gnn_mul_bytes(out->windows_max + UINT64_C(1) * config->write_depth, config->block_bytes);
+    uint64_t bytes = spare == UINT64_MAX ? all : spare / STAGING_SHARE;
+    if (config->classes == PRESORT_DIRECT)
+        bytes = 0;
+    else if (config->staging > 0)
+        bytes = config->staging;
+    out->staging_bytes = gnn_max_u64(gnn_min_u64(bytes, all), GNN_PAGE_BYTES);
+    gnn_plan_part(plan, "staging of sorted rows", "presort.staging", out->staging_bytes);
+}
+
+static void choose_rows(struct gnn_memory_plan *plan, const struct presort_config *config, struct presort_sizes *out)
+{
+    const struct gnn_env *const env = plan->env;
+    const uint64_t nodes = env->dataset->node_count, left = gnn_plan_left(plan, 0);
+    uint64_t rows = left == UINT64_MAX ? nodes / NO_CAP_SHARE : left / slot_bytes(env);
+    if (config->row_memory > 0)
+        rows = config->row_memory / slot_bytes(env);
+    out->slots = (uint32_t)gnn_min_u64(gnn_max_u64(gnn_min_u64(rows, nodes), least_slots(plan)), INT32_MAX);
+    const uint64_t most = out->slots >= nodes ? nodes : out->slots / 2; /* two windows are in memory */
+    const uint64_t wanted = gnn_max_u64(out->slots * (uint64_t)config->window_share / 100, largest_batch(plan));
+    out->window_rows = (uint32_t)gnn_min_u64(gnn_min_u64(wanted, most), out->members_max);
+    gnn_plan_part(plan, "rows", "--batch or --fanout", gnn_mul_bytes(out->slots, slot_bytes(env)));
+}
+
+static enum gnn_status check_options(const struct gnn_env *env, const struct presort_config *config,
+                                     struct gnn_err *err)
+{
+    if (config->block_bytes % GNN_PAGE_BYTES != 0 || config->sweep_read % GNN_PAGE_BYTES != 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "presort.block=%" PRIu64 " and presort.sweep_read=%" PRIu64
+                        ": multiples of %d bytes are needed",
+                        config->block_bytes, config->sweep_read, GNN_PAGE_BYTES);
+    if (env->dataset->train.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
+    return GNN_OK;
+}
+
+enum gnn_status presort_size(const struct presort_config *config, struct presort_sizes *out,
+                             struct gnn_memory_plan *plan, struct gnn_err *err)
+{
+    const struct gnn_env *const env = plan->env;
+    const uint32_t batches = gnn_whole_epoch_batches(env);
+    GNN_TRY(check_options(env, config, err));
+    *out = (struct presort_sizes){.batches = gnn_epoch_batches(env)};
+    out->hyperbatch = config->hyperbatch > 0 ? gnn_min_u32(config->hyperbatch, batches) : batches;
+    out->windows_max = gnn_min_u32(out->hyperbatch, PRESORT_WINDOWS_MAX);
+    add_fixed(plan);
+    if (env->workload->sample_only)
+        return GNN_OK;
+    out->costs = presort_costs_of(env, config);
+    gnn_train_input_plan(plan, config->transfer, 1, PRESORT_INPUTS);
+    add_tables(plan, config, out);
+    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, out));
+    choose_lists(plan, config, spare, out);
+    choose_staging(plan, config, spare, out);
+    choose_rows(plan, config, out);
+    return GNN_OK;
+}

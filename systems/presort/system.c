@@ -1,0 +1,110 @@
+/* presort: rows sorted ahead of their use, by windows of mini-batches. See README.md.
+ *
+ * Memory   sizes.c
+ * Errors   those of files and rings, GNN_ENOTSUP without direct I/O, GNN_ECAP; a full disk is none */
+#include "harness/system/plan.h"
+
+#include "systems/presort/load.h"
+
+#include <stdlib.h>
+
+static enum gnn_status presort_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
+                                    struct gnn_err *err)
+{
+    struct presort_sizes sizes;
+    (void)env;
+    return presort_size(config, &sizes, plan, err);
+}
+
+static enum gnn_status open_sampling(struct presort *s, struct gnn_err *err)
+{
+    const struct gnn_env *const env = s->setup.env;
+    const struct gnn_sampling_config sampling = {
+        .workers = 1, .advice = s->setup.config->readahead, .floyd_biased = env->floyd_biased};
+    GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
+    return env->workload->sample_only ? gnn_batch_open(env->world, &s->drawn, err) : GNN_OK;
+}
+
+static enum gnn_status open_training(struct presort *s, struct gnn_err *err)
+{
+    struct presort_setup *const setup = &s->setup;
+    const struct gnn_env *const env = setup->env;
+    GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_FEATURES, presort_direct_flag(setup->config), &setup->features,
+                                  &setup->align_bytes, err));
+    GNN_TRY(presort_preparer_open(setup, &s->preparer, err));
+    for (uint32_t i = 0; i < PRESORT_ALIVE; i++)
+        GNN_TRY(presort_hyperbatch_open(setup, &s->hyperbatches[i], err));
+    GNN_TRY(presort_loader_open(setup, &s->loader, err));
+    GNN_TRY(gnn_progress_open(env->world, PRESORT_COUNTS, &s->progress, err));
+    for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
+        GNN_TRY(gnn_batch_open(env->world, &s->batches[i], err));
+        GNN_TRY(gnn_train_input_open(env, "presort input", setup->config->transfer, &s->inputs[i], err));
+    }
+    gnn_training_open(env, &s->training);
+    return GNN_OK;
+}
+
+static enum gnn_status presort_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
+{
+    struct gnn_memory_plan plan;
+    struct presort *s;
+    GNN_NEW(s, 1, err, "presort's state");
+    *state = s;
+    s->setup.env = env;
+    s->setup.config = config;
+    s->setup.scratch_dir = s->setup.config->scratch_dir[0] != '\0' ? s->setup.config->scratch_dir : env->dataset->dir;
+    gnn_plan_begin(&plan, env);
+    GNN_TRY(presort_size(config, &s->setup.sizes, &plan, err));
+    GNN_TRY(gnn_plan_check(&plan, "", err));
+    GNN_TRY(open_sampling(s, err));
+    return env->workload->sample_only ? GNN_OK : open_training(s, err);
+}
+
+static void presort_close(void *state)
+{
+    struct presort *const s = state;
+    if (s == NULL)
+        return;
+    struct gnn_world *const world = s->setup.env->world;
+    for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
+        gnn_train_input_close(&s->inputs[i]);
+        gnn_batch_close(world, s->batches[i]);
+    }
+    gnn_progress_close(s->progress);
+    presort_loader_close(s->loader);
+    for (uint32_t i = 0; i < PRESORT_ALIVE; i++)
+        presort_hyperbatch_close(&s->hyperbatches[i]);
+    presort_preparer_close(s->preparer);
+    gnn_file_close(world, s->setup.features);
+    gnn_batch_close(world, s->drawn);
+    gnn_sampling_close(s->sampling);
+    free(s);
+}
+
+static void presort_intend(const void *state, struct gnn_intent *intent)
+{
+    const struct presort *const s = state;
+    const struct gnn_dataset *const d = s->setup.env->dataset;
+    const uint32_t how = s->setup.config->io == PRESORT_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
+    gnn_sampling_intend(s->sampling, intent);
+    gnn_intent_reads(intent, d->indices_path, GNN_READS_MAPPED);
+    if (s->setup.env->workload->sample_only)
+        return;
+    gnn_intent_phases(intent, s->setup.sizes.hyperbatch, "presort.hyperbatch");
+    gnn_intent_reads(intent, d->features_path, how);
+    gnn_intent_reads(intent, NULL, how); /* sorted rows */
+}
+
+const struct gnn_system gnn_system_presort = {
+    .abi = GNN_SYSTEM_ABI,
+    .name = "presort",
+    .title = "presort: rows sorted ahead by window (ours)",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
+    .options = presort_options,
+    .config_bytes = sizeof(struct presort_config),
+    .plan = presort_plan,
+    .open = presort_open,
+    .intend = presort_intend,
+    .train_epoch = presort_epoch,
+    .close = presort_close,
+};

@@ -1,0 +1,254 @@
+/* presort's epochs: what was planned is what is read and written, whatever the sizes, in both worlds; its limits, and a
+ * disk that is full (docs/invariants.md, presort: 1, 2, 3, 4, 6, 7, 10). Batches and losses against the other systems
+ * are in tests/differential, the plan alone in test_presort_plan.c. */
+#include "systems/presort/presort.h"
+#include "tests/support/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TRAIN = 160, BATCHES = 8, EPOCHS = 3, DIM = 128, ROW_BYTES = DIM * 4, HANG_SECONDS = 120 };
+
+static const struct train_graph_config usual = {
+    .nodes = 900, .mean_degree = 6, .dim = DIM, .classes = 5, .train = TRAIN, .seed = 11};
+
+static void open_run(struct train_run *run, struct fixture *f, const char *const *options)
+{
+    train_run_init(run, f->world, "presort");
+    run->options = options;
+    run->workload.epochs = EPOCHS;
+    run->check_rows = !f->config.simulated;
+    run->modelled = f->config.simulated ? &f->profile : NULL;
+    must_run(train_run_open(run, &f->graph), run);
+}
+
+/* Of all epochs together, as reading and writing beside training falls into the epoch before. */
+struct sums {
+    uint64_t planned, planned_sorted, direct, sorted, sweep_rows, written, scratch_read, full;
+    uint64_t requested, read, writes, hyperbatches, windows;
+};
+
+static void add_epoch(const struct train_run *run, struct sums *s)
+{
+    s->planned += train_run_extra(run, "planned_loads");
+    s->planned_sorted += train_run_extra(run, "planned_sorted_loads");
+    s->direct += train_run_extra(run, "direct_loads");
+    s->sorted += train_run_extra(run, "sorted_loads");
+    s->sweep_rows += train_run_extra(run, "sweep_rows");
+    s->written += train_run_extra(run, "scratch_write_bytes");
+    s->scratch_read += train_run_extra(run, "scratch_read_bytes");
+    s->full += train_run_extra(run, "scratch_full");
+    s->hyperbatches += train_run_extra(run, "hyperbatches");
+    s->windows += train_run_extra(run, "windows");
+    s->read += run->result.counters.rows_read;
+    s->requested += run->result.counters.rows_asked;
+    s->writes += run->result.counters.requested_write_bytes;
+}
+
+/* What is chosen row by row costs no more than either extreme. */
+static void check_cost(const struct train_run *run, const char *const *options)
+{
+    const uint64_t planned = train_run_extra(run, "planned_bytes");
+    bool chosen = true;
+    for (uint32_t i = 0; options[i] != NULL; i++)
+        chosen = chosen && strncmp(options[i], "classes=", 8) != 0;
+    assert_true(!chosen || planned <= train_run_extra(run, "all_direct_bytes"));
+    assert_true(!chosen || planned <= train_run_extra(run, "all_sorted_bytes"));
+}
+
+static void run_epochs(struct fixture *f, const char *const *options, struct sums *out)
+{
+    struct train_run run;
+    *out = (struct sums){.planned = 0};
+    open_run(&run, f, options);
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        must_run(train_run_epoch(&run, epoch), &run);
+        assert_int_equal(run.wrong_values, 0);
+        train_run_each_seed_once(&run);
+        for (uint32_t k = 0; k < BATCHES; k++)
+            assert_int_equal(run.order[k], k);
+        const struct gnn_counters *const n = &run.result.counters;
+        assert_int_equal(n->cache_hits + n->cache_misses, n->sample.sampled_nodes);
+        assert_int_equal(train_run_extra(&run, "planned_loads"), n->cache_misses);
+        check_cost(&run, options);
+        add_epoch(&run, out);
+    }
+    train_run_close(&run);
+}
+
+static void check_sums(const struct sums *s)
+{
+    assert_int_equal(s->direct + s->sorted, s->planned);
+    assert_int_equal(s->read, s->sweep_rows + s->planned);
+    assert_int_equal(s->written, s->writes);
+    if (s->full > 0)
+        return;
+    assert_int_equal(s->sorted, s->planned_sorted);
+    assert_int_equal(s->scratch_read, s->written); /* every block once */
+    assert_true(s->written >= s->sorted * ROW_BYTES);
+}
+
+#define SMALL "io=buffered", "row_memory=130K"
+
+static void test_what_is_planned_is_done(void **state)
+{
+    (void)state;
+    const char *const *const cases[] = {
+        OPTIONS("io=buffered"),
+        OPTIONS(SMALL),
+        OPTIONS(SMALL, "classes=direct"),
+        OPTIONS(SMALL, "classes=sorted"),
+        OPTIONS(SMALL, "classes=sorted", "block=4K", "write_depth=1", "sweep_read=4K", "sweep_depth=1", "depth=1"),
+        OPTIONS(SMALL, "hyperbatch=3", "random_read=2K"),
+        OPTIONS(SMALL, "hyperbatch=1", "window=1", "classes=sorted"),
+        OPTIONS(SMALL, "window=2", "ahead=false", "classes=sorted"),
+        OPTIONS(SMALL, "list_memory=8K", "classes=sorted"),
+        OPTIONS(SMALL, "staging=1", "classes=sorted"),
+        OPTIONS(SMALL, "random_read=100M", "window_share=50"),
+    };
+    for (int simulated = 0; simulated < 2; simulated++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            struct fixture f;
+            struct sums s;
+            fixture_open(&f, .graph = &usual, .simulated = simulated);
+            run_epochs(&f, cases[c], &s);
+            check_sums(&s);
+            if (c == 2 || c == 9) /* no block has room for a row */
+                assert_int_equal(s.sorted, 0);
+            if (c == 3 || c == 4 || c == 6 || c == 10)
+                assert_int_equal(s.direct, 0);
+            if (c == 5)
+                assert_int_equal(s.hyperbatches, EPOCHS * 3);
+            if (c == 6)
+                assert_int_equal(s.windows, EPOCHS * BATCHES);
+            if (c == 8)
+                assert_true(s.hyperbatches > EPOCHS);
+            fixture_close(&f);
+        }
+}
+
+static void test_where_all_rows_fit_each_comes_in_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct train_run run;
+    uint64_t loads = 0;
+    fixture_open(&f, .graph = &usual);
+    uint32_t *const seen = calloc(usual.nodes, sizeof *seen);
+    assert_non_null(seen);
+    open_run(&run, &f, OPTIONS("io=buffered", "row_memory=2M"));
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        uint64_t fresh = 0;
+        must_run(train_run_epoch(&run, epoch), &run);
+        for (uint32_t v = 0; v < usual.nodes; v++) {
+            fresh += run.needed[v] > 0 && seen[v] == 0;
+            seen[v] |= run.needed[v] > 0;
+        }
+        assert_int_equal(run.result.counters.cache_misses, fresh);
+        loads += fresh;
+    }
+    assert_true(loads <= usual.nodes);
+    assert_int_equal(run.result.counters.cache_evictions, 0);
+    train_run_close(&run);
+    free(seen);
+    fixture_close(&f);
+}
+
+static void test_limits_are_kept(void **state)
+{
+    (void)state;
+    struct sums free_of, s;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    run_epochs(&f, OPTIONS(SMALL, "classes=sorted", "block=4K"), &free_of);
+    assert_true(free_of.written > 300000);
+    run_epochs(&f, OPTIONS(SMALL, "classes=sorted", "block=4K", "write_budget=0"), &s);
+    check_sums(&s);
+    assert_int_equal(s.written, 0);
+    assert_int_equal(s.direct, free_of.sorted); /* the same loads */
+    run_epochs(&f, OPTIONS(SMALL, "classes=sorted", "block=4K", "write_budget=100K"), &s);
+    check_sums(&s);
+    assert_in_range(s.written, 1, EPOCHS * 100 * 1024);
+    run_epochs(&f, OPTIONS(SMALL, "classes=sorted", "block=4K", "scratch_limit=160K"), &s);
+    check_sums(&s);
+    assert_in_range(s.written, 1, EPOCHS * 80 * 1024);
+    fixture_close(&f);
+}
+
+/* Whatever is written when the disk is full, training goes on, and rows are read one by one from then on. */
+static void test_a_full_disk_falls_back(void **state)
+{
+    (void)state;
+    for (int simulated = 0; simulated < 2; simulated++)
+        for (uint64_t bytes = 0; bytes < 900000; bytes += 9000 + bytes / 2) {
+            struct fixture f;
+            struct sums s;
+            fixture_open(
+                &f, .graph = &usual, .simulated = simulated,
+                .faults = &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = bytes});
+            run_epochs(&f, OPTIONS(SMALL, "classes=sorted", "block=4K", "hyperbatch=5"), &s);
+            check_sums(&s);
+            assert_true(s.full <= 1);
+            assert_int_equal(s.full == 1, s.direct > 0);
+            fixture_close(&f);
+        }
+}
+
+static void test_an_epoch_out_of_order_begins_anew(void **state)
+{
+    (void)state;
+    static const uint64_t epochs[] = {1, 1, 0, 2};
+    struct fixture f;
+    struct train_run run;
+    fixture_open(&f, .graph = &usual);
+    open_run(&run, &f, OPTIONS(SMALL));
+    for (size_t i = 0; i < sizeof epochs / sizeof *epochs; i++) {
+        must_run(train_run_epoch(&run, epochs[i]), &run);
+        assert_int_equal(run.wrong_values, 0);
+    }
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
+static void test_sizes_fit_the_cap(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    struct train_run run;
+    struct gnn_memory_plan plan;
+    train_run_init(&run, f.world, "presort");
+    run.cap_bytes = 1;
+    assert_int_equal(train_run_plan(&run, &f.graph, &plan), GNN_ECAP);
+    assert_non_null(strstr(run.err.message, "change presort."));
+    const uint64_t least = gnn_plan_bytes(&plan);
+    free(run.config);
+    run.err = (struct gnn_err){0};
+    for (uint64_t cap = least; cap < 8 * least; cap += least / 7) {
+        run.cap_bytes = cap;
+        must_run(train_run_plan(&run, &f.graph, &plan), &run);
+        assert_true(gnn_plan_bytes(&plan) <= cap);
+        free(run.config);
+    }
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_planned_is_done),
+        cmocka_unit_test(test_where_all_rows_fit_each_comes_in_once),
+        cmocka_unit_test(test_limits_are_kept),
+        cmocka_unit_test(test_a_full_disk_falls_back),
+        cmocka_unit_test(test_an_epoch_out_of_order_begins_anew),
+        cmocka_unit_test(test_sizes_fit_the_cap),
+    };
+    alarm(HANG_SECONDS); /* a hang is a failure too */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
