@@ -230,6 +230,9 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
 static void report_plan(const struct epoch *e, const struct presort_loaded *loaded, struct gnn_epoch_result *out)
 {
     const struct presort_sizes *const sizes = &e->s->setup.sizes;
+    gnn_epoch_size(out, "topology_bytes",
+                   e->s->setup.topology != NULL ? presort_topology_bytes(e->s->setup.topology) : 0);
+    gnn_epoch_size(out, "topology_open_ns", e->s->topology_ns);
     gnn_epoch_size(out, "row_slots", sizes->slots);
     gnn_epoch_size(out, "random_read_bytes", sizes->costs.random_bytes);
     gnn_epoch_size(out, "sorted_load_bytes", sizes->costs.sorted_bytes);

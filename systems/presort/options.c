@@ -2,11 +2,16 @@
 #include "systems/presort/presort.h"
 
 static const char *const io_words[] = {[PRESORT_IO_DIRECT] = "direct", [PRESORT_IO_BUFFERED] = "buffered", NULL};
+static const char *const topology_words[] = {[PRESORT_TOPOLOGY_AUTO] = "auto",
+                                             [PRESORT_TOPOLOGY_RESIDENT] = "resident",
+                                             [PRESORT_TOPOLOGY_MAPPED] = "mapped",
+                                             NULL};
 static const char *const class_words[] = {
     [PRESORT_AUTO] = "auto", [PRESORT_DIRECT] = "direct", [PRESORT_SORTED] = "sorted", NULL};
 
 /* A GNN_OPT_CHOICE writes a uint32_t into its field. */
 _Static_assert(sizeof(enum presort_io) == sizeof(uint32_t), "io");
+_Static_assert(sizeof(enum presort_topology_kind) == sizeof(uint32_t), "topology");
 _Static_assert(sizeof(enum presort_choice) == sizeof(uint32_t), "classes");
 
 #define FIELD(name) offsetof(struct presort_config, name)
@@ -57,9 +62,12 @@ const struct gnn_option presort_options[] = {
      .max = 1 << 26, .help = "Bytes of one read of the sweep at most."},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = io_words,
      .help = "How features and scratch files are read and written: past the page cache, or through it."},
+    {.name = "topology", .type = GNN_OPT_CHOICE, .offset = FIELD(topology), .def = "auto", .choices = topology_words,
+     .help = "Neighbour lists. resident: in memory, all or those that can be drawn from; mapped: the page cache; auto: "
+             "resident where topology_share has room."},
     {.name = "topology_share", .type = GNN_OPT_U32, .offset = FIELD(topology_share), .unit = "percent", .def = "40",
-     .max = 90, .help = "Of what the cap leaves beside samplers and tables, what is left to the page cache for the "
-                        "neighbour lists; never more than they have."},
+     .max = 90, .help = "Of what the cap leaves beside samplers and tables, what neighbour lists may have; never more "
+                        "than all of them."},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off",
      .choices = gnn_map_advice_words, .help = "Of the mapped neighbour lists. off: a fault reads one page; kernel: "
                                               "nothing is advised."},

@@ -39,13 +39,11 @@ enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct 
                                       struct gnn_err *err)
 {
     const struct gnn_env *const env = setup->env;
-    const struct gnn_sampling_config sampling = {
-        .workers = 1, .advice = setup->config->readahead, .floyd_biased = env->floyd_biased};
     struct presort_preparer *p;
     GNN_NEW(p, 1, err, "presort's preparation");
     *out = p;
     p->setup = setup;
-    GNN_TRY(gnn_sampling_open(env, &sampling, &p->sampling, err));
+    GNN_TRY(presort_sampling_open(env, setup->config->readahead, setup->topology, &p->sampling, err));
     GNN_TRY(gnn_batch_open(env->world, &p->batch, err));
     GNN_TRY(open_plan(p, err));
     return presort_distributor_open(setup, &p->distributor, err);

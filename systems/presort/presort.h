@@ -11,6 +11,7 @@
 #include "harness/system/training.h"
 #include "systems/presort/belady.h"
 #include "systems/presort/classes.h"
+#include "systems/presort/topology.h"
 #include "systems/presort/windows.h"
 
 /* ---- options.c ---- */
@@ -32,7 +33,8 @@ struct presort_config {
     uint32_t depth, write_depth, sweep_depth;
     uint64_t sweep_read;
     enum presort_io io;
-    uint32_t topology_share; /* percent of what the cap leaves that is left to the neighbour lists' pages */
+    enum presort_topology_kind topology;
+    uint32_t topology_share; /* percent of what the cap leaves that the neighbour lists may have */
     enum gnn_map_advice readahead;
     enum gnn_transfer transfer;
 };
@@ -63,13 +65,16 @@ struct presort_sizes {
     uint32_t slots;       /* rows in memory */
     uint32_t blocks_max;  /* of a hyperbatch in the scratch file */
     uint64_t staging_bytes;
+    uint64_t topology_bytes; /* that the neighbour lists have, or may have */
     struct presort_costs costs;
 };
 
 /* Checks the options against each other, chooses every size and adds the parts they come to. GNN_EUSAGE with the
- * parameter to change; the caller judges the cap. */
-GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config, struct presort_sizes *out,
-                                            struct gnn_memory_plan *plan, struct gnn_err *err);
+ * parameter to change; the caller judges the cap. topology_bytes: what the lists in memory take; GNN_UNKNOWN: they are
+ * not chosen yet, or mapped. */
+GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config, uint64_t topology_bytes,
+                                            struct presort_sizes *out, struct gnn_memory_plan *plan,
+                                            struct gnn_err *err);
 /* The parts of a plan of one hyperbatch after the other. */
 struct presort_windows_config presort_windows_config_of(const struct gnn_env *env, const struct presort_config *config,
                                                         const struct presort_sizes *sizes);
@@ -84,7 +89,8 @@ struct presort_setup {
     struct presort_sizes sizes;
     const char *scratch_dir;
     struct gnn_file *features;
-    uint32_t align_bytes; /* of reads of the features */
+    uint32_t align_bytes;              /* of reads of the features */
+    struct presort_topology *topology; /* NULL: lists are mapped */
 };
 
 /* ---- hyperbatch.c ---- */
@@ -163,8 +169,9 @@ struct presort {
     struct gnn_batch *batches[PRESORT_INPUTS];
     struct gnn_train_input inputs[PRESORT_INPUTS];
     struct gnn_training training;
-    uint64_t next_epoch; /* that what is in memory and prepared is of */
-    bool whole;          /* the epoch before it ended well */
+    uint64_t topology_ns; /* of reading the lists, when the run opened */
+    uint64_t next_epoch;  /* that what is in memory and prepared is of */
+    bool whole;           /* the epoch before it ended well */
 };
 
 GNN_MUST_CHECK enum gnn_status presort_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,

@@ -143,14 +143,21 @@ static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct pre
 
 /* ---- sizes ---- */
 
-/* Leaves room for the pages of the neighbour lists, which only the kernel counts; returns what is spare still. */
-static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare)
+/* Leaves room for the neighbour lists: what they take in memory, or their share, which mapped ones have as page cache;
+ * returns what is spare still. */
+static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
+                               uint64_t topology_bytes, struct presort_sizes *out)
 {
-    if (spare == UINT64_MAX)
+    const uint64_t all = presort_topology_bytes_all(plan->env->dataset);
+    out->topology_bytes = all;
+    if (spare != UINT64_MAX)
+        out->topology_bytes = gnn_min_u64(spare / 100 * config->topology_share, all);
+    if (topology_bytes != GNN_UNKNOWN)
+        out->topology_bytes = topology_bytes;
+    if (spare == UINT64_MAX && config->topology == PRESORT_TOPOLOGY_MAPPED)
         return spare;
-    const uint64_t pages = gnn_min_u64(spare / 100 * config->topology_share, plan->env->dataset->indices_bytes);
-    gnn_plan_part(plan, "pages of the neighbour lists", "presort.topology_share", pages);
-    return spare - pages;
+    gnn_plan_part(plan, "neighbour lists", "presort.topology_share", out->topology_bytes);
+    return spare == UINT64_MAX ? spare : spare - gnn_min_u64(out->topology_bytes, spare);
 }
 
 static void choose_lists(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
@@ -207,7 +214,7 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct pre
     return GNN_OK;
 }
 
-enum gnn_status presort_size(const struct presort_config *config, struct presort_sizes *out,
+enum gnn_status presort_size(const struct presort_config *config, uint64_t topology_bytes, struct presort_sizes *out,
                              struct gnn_memory_plan *plan, struct gnn_err *err)
 {
     const struct gnn_env *const env = plan->env;
@@ -217,12 +224,14 @@ enum gnn_status presort_size(const struct presort_config *config, struct presort
     out->hyperbatch = config->hyperbatch > 0 ? gnn_min_u32(config->hyperbatch, batches) : batches;
     out->windows_max = gnn_min_u32(out->hyperbatch, PRESORT_WINDOWS_MAX);
     add_fixed(plan);
-    if (env->workload->sample_only)
+    if (env->workload->sample_only) {
+        (void)leave_topology(plan, config, gnn_plan_left(plan, 0), topology_bytes, out);
         return GNN_OK;
+    }
     out->costs = presort_costs_of(env, config);
     gnn_train_input_plan(plan, config->transfer, 1, PRESORT_INPUTS);
     add_tables(plan, config, out);
-    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, out));
+    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, out), topology_bytes, out);
     choose_lists(plan, config, spare, out);
     choose_staging(plan, config, spare, out);
     choose_rows(plan, config, out);

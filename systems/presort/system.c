@@ -13,15 +13,37 @@ static enum gnn_status presort_plan(const struct gnn_env *env, const void *confi
 {
     struct presort_sizes sizes;
     (void)env;
-    return presort_size(config, &sizes, plan, err);
+    return presort_size(config, GNN_UNKNOWN, &sizes, plan, err);
+}
+
+/* Chooses every size; again once it is known what the lists in memory take. */
+static enum gnn_status choose_sizes(struct presort_setup *setup, uint64_t topology_bytes, struct gnn_err *err)
+{
+    struct gnn_memory_plan plan;
+    gnn_plan_begin(&plan, setup->env);
+    GNN_TRY(presort_size(setup->config, topology_bytes, &setup->sizes, &plan, err));
+    return gnn_plan_check(&plan, "", err);
+}
+
+static enum gnn_status open_topology(struct presort *s, struct gnn_err *err)
+{
+    struct presort_setup *const setup = &s->setup;
+    GNN_TRY(choose_sizes(setup, GNN_UNKNOWN, err));
+    const struct presort_topology_config topology = {.kind = setup->config->topology,
+                                                     .direct = setup->config->io == PRESORT_IO_DIRECT,
+                                                     .room_bytes = setup->sizes.topology_bytes};
+    const uint64_t start_ns = gnn_now_ns(setup->env->world);
+    GNN_TRY(presort_topology_open(setup->env, &topology, &setup->topology, err));
+    s->topology_ns = gnn_now_ns(setup->env->world) - start_ns;
+    if (setup->topology == NULL)
+        return GNN_OK;
+    return choose_sizes(setup, presort_topology_bytes(setup->topology), err);
 }
 
 static enum gnn_status open_sampling(struct presort *s, struct gnn_err *err)
 {
     const struct gnn_env *const env = s->setup.env;
-    const struct gnn_sampling_config sampling = {
-        .workers = 1, .advice = s->setup.config->readahead, .floyd_biased = env->floyd_biased};
-    GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
+    GNN_TRY(presort_sampling_open(env, s->setup.config->readahead, s->setup.topology, &s->sampling, err));
     return env->workload->sample_only ? gnn_batch_open(env->world, &s->drawn, err) : GNN_OK;
 }
 
@@ -46,16 +68,13 @@ static enum gnn_status open_training(struct presort *s, struct gnn_err *err)
 
 static enum gnn_status presort_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
-    struct gnn_memory_plan plan;
     struct presort *s;
     GNN_NEW(s, 1, err, "presort's state");
     *state = s;
     s->setup.env = env;
     s->setup.config = config;
     s->setup.scratch_dir = s->setup.config->scratch_dir[0] != '\0' ? s->setup.config->scratch_dir : env->dataset->dir;
-    gnn_plan_begin(&plan, env);
-    GNN_TRY(presort_size(config, &s->setup.sizes, &plan, err));
-    GNN_TRY(gnn_plan_check(&plan, "", err));
+    GNN_TRY(open_topology(s, err));
     GNN_TRY(open_sampling(s, err));
     return env->workload->sample_only ? GNN_OK : open_training(s, err);
 }
@@ -78,6 +97,7 @@ static void presort_close(void *state)
     gnn_file_close(world, s->setup.features);
     gnn_batch_close(world, s->drawn);
     gnn_sampling_close(s->sampling);
+    presort_topology_close(s->setup.topology);
     free(s);
 }
 
@@ -87,7 +107,7 @@ static void presort_intend(const void *state, struct gnn_intent *intent)
     const struct gnn_dataset *const d = s->setup.env->dataset;
     const uint32_t how = s->setup.config->io == PRESORT_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
     gnn_sampling_intend(s->sampling, intent);
-    gnn_intent_reads(intent, d->indices_path, GNN_READS_MAPPED);
+    gnn_intent_reads(intent, d->indices_path, s->setup.topology != NULL ? how : GNN_READS_MAPPED);
     if (s->setup.env->workload->sample_only)
         return;
     gnn_intent_phases(intent, s->setup.sizes.hyperbatch, "presort.hyperbatch");

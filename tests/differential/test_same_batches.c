@@ -76,7 +76,7 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=3", "segment=3", "disk_rows=30")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "packing=individual")},
         {"presort", OPTIONS("io=buffered")},
-        {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3", "classes=sorted", "block=4K")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=mapped", "classes=sorted", "block=4K")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -239,7 +239,7 @@ static void test_losses_agree_to_the_bit(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "table_stage=true", "queue=1", "cache_ratio=50")},
         {"presort", OPTIONS("io=buffered")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3", "window=1", "classes=sorted", "block=4K")},
-        {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "ahead=false", "classes=direct")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "topology=mapped", "classes=direct")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)

@@ -46,8 +46,8 @@ static const char *const diskgnn_buffered[] = {"io=buffered",   "segment=4",    
 static const char *const diskgnn_direct[] = {
     "segment=3", "disk_rows=300",    "rings=2", "ring_entries=3",     "chunk_request=4K",
     "submit=2",  "table_stage=true", "queue=1", "packing=individual", NULL};
-static const char *const presort_buffered[] = {"io=buffered", "row_memory=1", "hyperbatch=4",
-                                               "block=4K",    "window=2",     NULL};
+static const char *const presort_buffered[] = {
+    "io=buffered", "row_memory=1", "hyperbatch=4", "block=4K", "window=2", "topology=mapped", NULL};
 static const char *const presort_direct[] = {"row_memory=1", "classes=sorted", "block=8K",      "sweep_read=4K",
                                              "depth=2",      "write_depth=1",  "sweep_depth=1", NULL};
 static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};

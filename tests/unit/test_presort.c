@@ -107,7 +107,7 @@ static void test_what_is_planned_is_done(void **state)
         OPTIONS(SMALL, "classes=sorted", "block=4K", "write_depth=1", "sweep_read=4K", "sweep_depth=1", "depth=1"),
         OPTIONS(SMALL, "hyperbatch=3", "random_read=2K"),
         OPTIONS(SMALL, "hyperbatch=1", "window=1", "classes=sorted"),
-        OPTIONS(SMALL, "window=2", "ahead=false", "classes=sorted"),
+        OPTIONS(SMALL, "window=2", "ahead=false", "classes=sorted", "topology=mapped"),
         OPTIONS(SMALL, "list_memory=8K", "classes=sorted"),
         OPTIONS(SMALL, "staging=1", "classes=sorted"),
         OPTIONS(SMALL, "random_read=100M", "window_share=50"),
@@ -216,6 +216,69 @@ static void test_an_epoch_out_of_order_begins_anew(void **state)
     fixture_close(&f);
 }
 
+/* Compares the whole list of every node that can be drawn from with the dataset's. */
+static uint32_t check_lists(struct fixture *f, struct presort_topology *t)
+{
+    const struct gnn_dataset *const d = &f->graph.dataset;
+    struct gnn_neighbour_source *source;
+    uint32_t nodes = 0;
+    bool *const reached = calloc(d->node_count, sizeof *reached);
+    gnn_node *const out = calloc(d->edge_count, sizeof *out);
+    uint64_t *const offsets = calloc(d->edge_count, sizeof *offsets);
+    assert_true(reached != NULL && out != NULL && offsets != NULL);
+    for (uint32_t i = 0; i < d->train.count; i++) {
+        const gnn_node v = d->train.nodes[i];
+        reached[v] = true;
+        for (uint64_t e = d->indptr[v]; e < d->indptr[v + 1]; e++)
+            reached[f->graph.indices[e]] = true;
+    }
+    must(presort_topology_source(t, 0, &source, &f->err), &f->err);
+    for (gnn_node v = 0; v < d->node_count; v++) {
+        const uint32_t degree = (uint32_t)(d->indptr[v + 1] - d->indptr[v]), rows[] = {0, degree};
+        if (!reached[v])
+            continue;
+        for (uint32_t i = 0; i < degree; i++)
+            offsets[i] = d->indptr[v] + i;
+        must(source->ops->fetch_lists(source, &v, rows, 1, offsets, out, &f->err), &f->err);
+        assert_memory_equal(out, f->graph.indices + d->indptr[v], degree * sizeof *out);
+        nodes++;
+    }
+    gnn_source_close(source);
+    free(offsets);
+    free(out);
+    free(reached);
+    return nodes;
+}
+
+static void test_lists_in_memory_are_the_datasets(void **state)
+{
+    (void)state;
+    static const struct train_graph_config wide = {
+        .nodes = 9000, .mean_degree = 8, .dim = 4, .classes = 5, .train = TRAIN, .seed = 11};
+    struct fixture f;
+    fixture_open(&f, .graph = &wide);
+    const uint64_t all = presort_topology_bytes_all(&f.graph.dataset);
+    struct presort_topology_config config = {.kind = PRESORT_TOPOLOGY_AUTO, .room_bytes = all};
+    for (int part = 0; part < 2; part++, config.room_bytes--) {
+        struct presort_topology *t;
+        must(presort_topology_open(&f.env, &config, &t, &f.err), &f.err);
+        assert_non_null(t);
+        assert_int_equal(presort_topology_bytes(t) == all, part == 0);
+        assert_true(presort_topology_bytes(t) < all / 2 || part == 0); /* few can be reached */
+        assert_in_range(check_lists(&f, t), TRAIN, wide.nodes / 2);
+        presort_topology_close(t);
+    }
+    struct presort_topology *t;
+    config.room_bytes = 5000;
+    must(presort_topology_open(&f.env, &config, &t, &f.err), &f.err);
+    assert_null(t);
+    config.kind = PRESORT_TOPOLOGY_RESIDENT;
+    assert_int_equal(presort_topology_open(&f.env, &config, &t, &f.err), GNN_ECAP);
+    assert_non_null(strstr(f.err.message, "set presort.topology=mapped"));
+    presort_topology_close(t);
+    fixture_close(&f);
+}
+
 static void test_sizes_fit_the_cap(void **state)
 {
     (void)state;
@@ -247,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_limits_are_kept),
         cmocka_unit_test(test_a_full_disk_falls_back),
         cmocka_unit_test(test_an_epoch_out_of_order_begins_anew),
+        cmocka_unit_test(test_lists_in_memory_are_the_datasets),
         cmocka_unit_test(test_sizes_fit_the_cap),
     };
     alarm(HANG_SECONDS); /* a hang is a failure too */
