@@ -29,7 +29,7 @@ const struct gnn_option presort_options[] = {
      .help = "Rows in memory, 12 bytes a row counted with them; 0 = what the cap leaves, without a cap a tenth of all "
              "rows. Two of the largest mini-batches at least."},
     {.name = "list_memory", .type = GNN_OPT_BYTES, .offset = FIELD(list_memory), .def = "0",
-     .help = "Lists of windows and loads; 0 = an eighth of what the cap leaves. A hyperbatch ends where they "
+     .help = "Lists of windows and loads; 0 = a fifth of what the cap leaves. A hyperbatch ends where they "
              "are full."},
     {.name = "staging", .type = GNN_OPT_BYTES, .offset = FIELD(staging), .def = "0",
      .help = "Blocks that sorted rows are collected in, one a window; 0 = an eighth of what the cap leaves."},

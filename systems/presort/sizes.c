@@ -1,5 +1,5 @@
 /* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
- * beyond the least that lists and rows need, is cut up once: a share for the pages of the neighbour lists, an eighth of
+ * beyond the least that lists and rows need, is cut up once: a share for the pages of the neighbour lists, a fifth of
  * the rest for lists, an eighth for staging, and rows get what remains. Nothing depends on what mini-batches will hold
  * but the least: windows are cut by rows and hyperbatches by their lists (windows.h), blocks by the windows there are
  * (distribute.h). */
@@ -14,7 +14,7 @@
 #include <inttypes.h>
 
 enum {
-    LIST_SHARE = 8,    /* of what is left, 1 in so many for lists, */
+    LIST_SHARE = 5,    /* of what is left, 1 in so many for lists, */
     STAGING_SHARE = 8, /* and likewise for staging */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
     /* Where nobody knows the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
@@ -94,10 +94,17 @@ static void add_tables(struct gnn_memory_plan *plan, const struct presort_config
                       gnn_extraction_bytes(env, config->depth, config->io == PRESORT_IO_DIRECT));
 }
 
-/* Bytes of lists for each row of each window: member, next use, a load of either hyperbatch and its part of a block. */
-static uint64_t member_bytes(void)
+/* Rows of the smallest block. */
+static uint64_t least_block_rows(const struct gnn_env *env)
 {
-    return sizeof(gnn_node) + sizeof(uint16_t) + PRESORT_ALIVE * (sizeof(struct presort_load) + sizeof(uint32_t));
+    return gnn_max_u64(GNN_PAGE_BYTES / env->dataset->row_bytes, 1);
+}
+
+/* Bytes of lists for each row of each window: member, next use, a load of either hyperbatch and its part of a block. */
+static uint64_t member_bytes(const struct gnn_env *env)
+{
+    const uint64_t blocks = gnn_div_up(PRESORT_ALIVE * sizeof(uint32_t), least_block_rows(env));
+    return sizeof(gnn_node) + sizeof(uint16_t) + PRESORT_ALIVE * sizeof(struct presort_load) + blocks;
 }
 
 /* Bytes of lists for each window. */
@@ -119,9 +126,9 @@ static uint64_t least_slots(const struct gnn_memory_plan *plan)
     return gnn_min_u64(UINT64_C(2) * largest_batch(plan), plan->env->dataset->node_count);
 }
 
-static uint64_t list_bytes(const struct presort_sizes *sizes, uint64_t members)
+static uint64_t list_bytes(const struct gnn_env *env, const struct presort_sizes *sizes, uint64_t members)
 {
-    return gnn_add_bytes(gnn_mul_bytes(members, member_bytes()), gnn_mul_bytes(sizes->windows_max, window_bytes()));
+    return gnn_add_bytes(gnn_mul_bytes(members, member_bytes(env)), gnn_mul_bytes(sizes->windows_max, window_bytes()));
 }
 
 /* A row, what the replacement keeps of it, and its place in a mini-batch that is taken. */
@@ -135,7 +142,8 @@ static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct pre
 {
     const uint64_t left = gnn_plan_left(plan, 0);
     const uint64_t rows = gnn_mul_bytes(least_slots(plan), slot_bytes(plan->env));
-    const uint64_t least = gnn_add_bytes(gnn_add_bytes(list_bytes(sizes, largest_batch(plan)), rows), GNN_PAGE_BYTES);
+    const uint64_t least =
+        gnn_add_bytes(gnn_add_bytes(list_bytes(plan->env, sizes, largest_batch(plan)), rows), GNN_PAGE_BYTES);
     if (left == UINT64_MAX)
         return left;
     return left > least ? left - least : 0;
@@ -163,15 +171,16 @@ static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presor
 static void choose_lists(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
                          struct presort_sizes *out)
 {
-    const uint64_t all = gnn_plan_nodes_of(plan, out->hyperbatch, plan->env->workload->layers);
-    const uint64_t least = largest_batch(plan), fixed = list_bytes(out, 0);
-    uint64_t members = spare == UINT64_MAX ? all : least + spare / LIST_SHARE / member_bytes();
+    const struct gnn_env *const env = plan->env;
+    const uint64_t all = gnn_plan_nodes_of(plan, out->hyperbatch, env->workload->layers);
+    const uint64_t least = largest_batch(plan), fixed = list_bytes(env, out, 0);
+    uint64_t members = spare == UINT64_MAX ? all : least + spare / LIST_SHARE / member_bytes(env);
     if (config->list_memory > 0)
-        members = config->list_memory > fixed ? (config->list_memory - fixed) / member_bytes() : 0;
+        members = config->list_memory > fixed ? (config->list_memory - fixed) / member_bytes(env) : 0;
     out->members_max = (uint32_t)gnn_min_u64(gnn_max_u64(gnn_min_u64(members, all), least), INT32_MAX);
-    out->blocks_max = out->members_max + out->windows_max;
+    out->blocks_max = (uint32_t)gnn_div_up(out->members_max, least_block_rows(env)) + out->windows_max;
     gnn_plan_part(plan, "lists of a hyperbatch", "presort.list_memory or presort.hyperbatch",
-                  list_bytes(out, out->members_max));
+                  list_bytes(env, out, out->members_max));
 }
 
 static void choose_staging(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
