@@ -63,7 +63,7 @@ static json_int_t counter(const json_t *run, const char *name)
 static void nobody_brings_in_less(void **state)
 {
     const struct tiny_runs *const t = *state;
-    static const char *const systems[] = {"ginex", "gnndrive", "ringsampler", "agnes"};
+    static const char *const systems[] = {"ginex", "gnndrive", "ringsampler", "agnes", "presort"};
     json_t *const bound = json_of(call(t, "bound", WORDS(GRAPH, TIGHT, "--epochs", "2", "--json")));
     const json_t *const line = json_array_get(json_object_get(bound, "memory"), 0);
     const json_int_t least = json_integer_value(json_object_get(line, "bound_bytes"));
