@@ -33,7 +33,7 @@ struct presort_distributor {
 
 static uint64_t sweep_span_bytes(const struct gnn_env *env, const struct presort_config *config)
 {
-    return gnn_max_u64(gnn_span_room(env->dataset->row_bytes) + 2 * GNN_PAGE_BYTES, config->sweep_read);
+    return gnn_max_u64(gnn_span_room(env->dataset->row_bytes) + UINT64_C(2) * GNN_PAGE_BYTES, config->sweep_read);
 }
 
 static struct gnn_span_reader_config sweep_config(const struct gnn_env *env, const struct presort_config *config)

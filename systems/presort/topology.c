@@ -192,7 +192,7 @@ static uint64_t begin_of(const struct presort_topology *t, gnn_node v)
     assert(gnn_bitset_has(t->held, v));
     uint64_t at = t->base[v / 64];
     for (uint64_t word = t->held[v / 64] & ((UINT64_C(1) << v % 64) - 1); word != 0; word &= word - 1)
-        at += degree(d, (gnn_node)(v / 64 * 64 + (uint64_t)__builtin_ctzll(word)));
+        at += degree(d, (gnn_node)(v / 64 * UINT64_C(64) + (uint64_t)__builtin_ctzll(word)));
     return at;
 }
 
