@@ -75,6 +75,7 @@ CREATE TABLE environment ( -- what the numbers depend on besides the configurati
                           -- swap and its GPU's memory being cache and empty at first. --json and --csv say it as
                           -- bound_bytes, and as bound_ratio the run's rows_read, with the figure open_rows of the
                           -- first epoch, in bytes over it
+                          -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
     value  TEXT,          -- NULL: this machine does not tell
     PRIMARY KEY (run_id, key)
 ) STRICT;
@@ -156,6 +157,10 @@ CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the
                        -- of a device, real or modelled, and of none where the host computes, gpu_busy_ns (its stream had work),
                        -- gpu_copy_ns (of what crossed the bus, on the device's clock, gaps between copies left out, lanes added
                        -- up), gpu_uploaded_bytes, gpu_downloaded_bytes and gpu_launches,
+                       -- floor_ns, which no epoch that reads and trains the same can be faster than: the larger of
+                       -- floor_device_ns, the least time of the device for what it read and wrote, and floor_training_ns, of
+                       -- the stage that trains (docs/floor.md; --json and --csv say the epochs' sum as floor_ns, and as
+                       -- floor_ratio their wall time over it),
                        -- and read_p50_ns to read_max_ns (p999 too) of reads_timed reads of storage, each from the moment it
                        -- was handed over until its thread saw it done; page faults of a mapping are none
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,

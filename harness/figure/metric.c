@@ -332,6 +332,7 @@ static const struct {
     {"bound_gib", bound_gib, false},
     {"bound_ratio", gnn_run_bound_ratio, false},
     {"read_bound_ratio", read_bound_ratio, false},
+    {"floor_ratio", gnn_run_floor_ratio, false},
     {"nodes", nodes, false},
     {"edges", edges, false},
     {"dim", dim, false},

@@ -17,6 +17,7 @@
  *                    its epochs (`oocgnn run --bound`)
  *   bound_ratio      the feature bytes that the system brought in over that
  *   read_bound_ratio what the device delivered in all epochs over that: topology and whole pages count
+ *   floor_ratio      the wall time of all epochs over their floors, the larger of device and training (docs/floor.md)
  *   nodes, edges, dim, topology_gib, feature_gib, total_gib   of the dataset
  *   oom, oot         1: the run ended so, 0: it did not
  *   series.cpu_pct, series.gpu_busy_pct, series.iowait_pct   means over the run's time series; waits.cpu_pct and

@@ -136,10 +136,10 @@ static void put_header(const struct names *names, FILE *out)
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (uint32_t i = 0; i < tables[t]->column_count; i++)
             put_text(tables[t]->columns[i].name, out);
-    (void)fputs(",hit_ratio,bound_bytes,bound_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,epoch_min_ns,"
-                "epoch_p50_ns,epoch_p90_ns,"
-                "epoch_max_ns",
-                out);
+    (void)fputs(
+        ",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,"
+        "epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
+        out);
     for (uint32_t i = 0; i < names->count; i++)
         put_text(names->of[i], out);
     (void)fputs("\r\n", out);
@@ -155,6 +155,8 @@ static enum gnn_status put_run(const struct gnn_run_record *run, const struct na
     put_double(gnn_record_hit_ratio(&run->counters), out);
     put_count(gnn_run_bound_bytes(run), out);
     put_double(gnn_run_bound_ratio(run), out);
+    put_count(gnn_run_floor_ns(run), out);
+    put_double(gnn_run_floor_ratio(run), out);
     put_double(gnn_run_io_wait_pct(run), out);
     put_double(gnn_run_cpu_pct(run), out);
     put_double(gnn_run_test_accuracy(run), out);

@@ -106,6 +106,14 @@ static bool add_bound(const struct gnn_run_record *run, json_t *object)
            add(object, "bound_ratio", isnan(ratio) ? json_null() : json_real(ratio));
 }
 
+static bool add_floor(const struct gnn_run_record *run, json_t *object)
+{
+    const uint64_t floor_ns = gnn_run_floor_ns(run);
+    const double ratio = gnn_run_floor_ratio(run);
+    return add(object, "floor_ns", floor_ns == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)floor_ns)) &&
+           add(object, "floor_ratio", isnan(ratio) ? json_null() : json_real(ratio));
+}
+
 static bool fill(const struct gnn_run_record *run, bool with_series, json_t *object)
 {
     const bool hide_times = gnn_run_withholds_times(run);
@@ -113,7 +121,7 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
     const uint32_t stage_count = gnn_run_stage_sums(run, stages);
     return add(object, "run_id", run->run_id == 0 ? json_null() : json_integer(run->run_id)) &&
            gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_bound(run, object) &&
-           add(object, "epochs", epochs_array(run, hide_times)) &&
+           add_floor(run, object) && add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
            add(object, "counters", counters_object(&run->counters)) &&
            add(object, "config", pairs_object(&run->config)) &&

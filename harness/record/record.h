@@ -19,7 +19,7 @@
 
 enum {
     GNN_RECORD_STAGES_MAX = 12,  /* both: see the asserts in run/record_fill.c, which knows the system's limits */
-    GNN_RECORD_FIGURES_MAX = 62, /* a system's and the harness's own */
+    GNN_RECORD_FIGURES_MAX = 65, /* a system's and the harness's own */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -134,6 +134,12 @@ struct gnn_run_record {
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
 /* In the environment: the bound of the run's mini-batches (results/schema.sql). */
 #define GNN_ENVIRONMENT_BOUND "bound.bytes"
+/* In an epoch: its floor, and the two parts it is the larger of (docs/floor.md); each absent where unknown. */
+#define GNN_FIGURE_FLOOR "floor_ns"
+#define GNN_FIGURE_FLOOR_DEVICE "floor_device_ns"
+#define GNN_FIGURE_FLOOR_TRAINING "floor_training_ns"
+/* In the environment: name and digest of the profile that the device's part was computed from. */
+#define GNN_ENVIRONMENT_FLOOR "floor.profile"
 
 /* cap_enforcement of a cap that only the program's own allocations keep. */
 #define GNN_CAP_IN_PROGRAM "in-program"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 96, COLUMNS_MAX = 12, TEXT_BYTES = 32 };
+enum { CELL_BYTES = 96, COLUMNS_MAX = 13, TEXT_BYTES = 32 };
 
 /* A table of short texts; row 0 is the heading. */
 struct grid {
@@ -139,17 +139,24 @@ static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_
              gnn_run_cap_not_enforced(run) ? " (cap not enforced)" : "");
 }
 
-enum { COLUMN_BOUND = 11 }; /* where a run has a bound */
+/* How far from the least a run is (docs/floor.md): a column each where some run tells. */
+static const struct {
+    const char *heading;
+    double (*of)(const struct gnn_run_record *run);
+} ratios[] = {{">rows read/bound", gnn_run_bound_ratio}, {">epoch/floor", gnn_run_floor_ratio}};
+enum { FIRST_RATIO = 11, RATIOS = sizeof ratios / sizeof ratios[0] };
+_Static_assert((int)FIRST_RATIO + (int)RATIOS <= (int)COLUMNS_MAX, "every ratio may have a column");
 
-static bool any_bound(const struct gnn_run_record *runs, uint32_t count)
+static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_t ratio)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (isfinite(gnn_run_bound_ratio(&runs[i])))
+        if (isfinite(ratios[ratio].of(&runs[i])))
             return true;
     return false;
 }
 
-static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
+/* shown: the numbers of the ratios that have a column. */
+static void set_run_row(struct grid *grid, const struct gnn_run_record *run, const uint32_t *shown)
 {
     char text[TEXT_BYTES];
     grid->rows_used++;
@@ -171,24 +178,28 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
         grid_set(grid, 10, "MRR %.4f", mrr);
     else
         grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
-    if (grid->columns > COLUMN_BOUND)
-        grid_set(grid, COLUMN_BOUND, "%s", pct_text(gnn_run_bound_ratio(run), "2", text));
+    for (uint32_t c = FIRST_RATIO; c < grid->columns; c++)
+        grid_set(grid, c, "%s", pct_text(ratios[shown[c - FIRST_RATIO]].of(run), "2", text));
 }
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    const char *const headings[] = {
-        ">run",        "system",       "dataset",        ">epoch s",
-        ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
-        ">asked/run",  ">peak memory", ">test acc %",    any_bound(runs, count) ? ">rows read/bound" : NULL,
-        NULL};
+    const char *headings[COLUMNS_MAX + 1] = {">run",        "system",       "dataset",        ">epoch s",
+                                             ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
+                                             ">asked/run",  ">peak memory", ">test acc %"};
+    uint32_t shown[RATIOS] = {0}, columns = FIRST_RATIO;
+    for (uint32_t r = 0; r < RATIOS; r++)
+        if (any_tells(runs, count, r)) {
+            shown[columns - FIRST_RATIO] = r;
+            headings[columns++] = ratios[r].heading;
+        }
     struct grid grid;
     if (!grid_open(&grid, count, headings)) {
         (void)fputs("out of memory for the table\n", out);
         return;
     }
     for (uint32_t i = 0; i < count; i++)
-        set_run_row(&grid, &runs[i]);
+        set_run_row(&grid, &runs[i], shown);
     grid_print(&grid, style, out);
     free(grid.cells);
 }

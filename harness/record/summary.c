@@ -105,6 +105,28 @@ double gnn_run_bound_ratio(const struct gnn_run_record *run)
     return (double)rows * (double)run->dim * sizeof(float) / (double)bound_bytes;
 }
 
+uint64_t gnn_run_floor_ns(const struct gnn_run_record *run)
+{
+    uint64_t floor_ns = 0;
+    if (run->epoch_count == 0 || gnn_run_withholds_times(run))
+        return GNN_UNKNOWN;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        add(&floor_ns, gnn_recorded_figure(&run->epochs[e], GNN_FIGURE_FLOOR));
+    return floor_ns;
+}
+
+/* Of a part of an epoch (--batches) both are the part's. */
+double gnn_run_floor_ratio(const struct gnn_run_record *run)
+{
+    const uint64_t floor_ns = gnn_run_floor_ns(run);
+    uint64_t wall_ns = 0;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        add(&wall_ns, run->epochs[e].wall_ns);
+    if (floor_ns == GNN_UNKNOWN || floor_ns == 0 || wall_ns == GNN_UNKNOWN)
+        return (double)NAN;
+    return (double)wall_ns / (double)floor_ns;
+}
+
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch)
 {
     const uint64_t full_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH);

@@ -61,6 +61,13 @@ uint64_t gnn_run_bound_bytes(const struct gnn_run_record *run);
  * over that bound: 1 is as little as can be. NAN: no bound, or the system does not count rows. */
 double gnn_run_bound_ratio(const struct gnn_run_record *run);
 
+/* The floors of all epochs together (docs/floor.md); GNN_UNKNOWN where an epoch has none, or times are withheld. */
+uint64_t gnn_run_floor_ns(const struct gnn_run_record *run);
+
+/* The wall time of all epochs, as far as they ran, over that: 1 is as fast as can be with what the system reads. NAN
+ * where it is unknown, or 0. */
+double gnn_run_floor_ratio(const struct gnn_run_record *run);
+
 enum { GNN_CAPTION_BYTES = 512 };
 /* What a number of this run depends on: dataset, scale, model, world, cap, cold or warm, compute, throttle. */
 void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes);

@@ -183,30 +183,6 @@ enum gnn_status gnn_row_trace_least(const struct gnn_row_trace *t, const uint64_
 
 /* ---- a device ---- */
 
-/* Picoseconds of a read of `bytes` at the best depth: between the sizes of the grid in proportion, and no more than any
- * larger read, which would do as well. */
-static double best_read_ps(const struct gnn_profile_storage *st, uint64_t bytes)
-{
-    double best = INFINITY;
-    for (uint32_t d = 0; d < st->depth_count; d++) {
-        const uint32_t last = st->size_count - 1;
-        for (uint32_t s = 0; s <= last; s++) {
-            if (st->size_bytes[s] < bytes && s < last)
-                continue;
-            double ps = (double)st->read_ps[s][d];
-            if (st->size_bytes[s] < bytes) /* larger than all: linear in size */
-                ps *= (double)bytes / (double)st->size_bytes[s];
-            best = fmin(best, ps);
-            if (s == 0 || st->size_bytes[s - 1] >= bytes || st->size_bytes[s] < bytes)
-                continue;
-            const double share =
-                (double)(bytes - st->size_bytes[s - 1]) / (double)(st->size_bytes[s] - st->size_bytes[s - 1]);
-            best = fmin(best, (double)st->read_ps[s - 1][d] + share * (ps - (double)st->read_ps[s - 1][d]));
-        }
-    }
-    return best;
-}
-
 void gnn_row_costs_of(const struct gnn_profile_storage *st, uint64_t row_bytes, struct gnn_row_costs *out)
 {
     assert(st->size_count > 0);
@@ -214,8 +190,8 @@ void gnn_row_costs_of(const struct gnn_profile_storage *st, uint64_t row_bytes, 
     assert(st->write_bytes_per_s > 0);
     double byte_ps = INFINITY;
     for (uint32_t s = 0; s < st->size_count; s++)
-        byte_ps = fmin(byte_ps, best_read_ps(st, st->size_bytes[s]) / (double)st->size_bytes[s]);
-    out->row_ns = best_read_ps(st, row_bytes) / 1000 / st->devices;
+        byte_ps = fmin(byte_ps, gnn_storage_best_read_ps(st, st->size_bytes[s]) / (double)st->size_bytes[s]);
+    out->row_ns = gnn_storage_best_read_ps(st, row_bytes) / 1000 / st->devices;
     out->byte_ns = byte_ps / 1000 / st->devices;
     out->write_byte_ns = 1e9 / (double)st->write_bytes_per_s / st->devices;
 }

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,4 +142,28 @@ enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile, const char *n
 void gnn_profile_close(struct gnn_profile *profile)
 {
     free(profile);
+}
+
+/* ---- the device at its best ---- */
+
+double gnn_storage_best_read_ps(const struct gnn_profile_storage *st, uint64_t bytes)
+{
+    double best = INFINITY;
+    for (uint32_t d = 0; d < st->depth_count; d++) {
+        const uint32_t last = st->size_count - 1;
+        for (uint32_t s = 0; s <= last; s++) {
+            if (st->size_bytes[s] < bytes && s < last)
+                continue;
+            double ps = (double)st->read_ps[s][d];
+            if (st->size_bytes[s] < bytes) /* larger than all: linear in size */
+                ps *= (double)bytes / (double)st->size_bytes[s];
+            best = fmin(best, ps);
+            if (s == 0 || st->size_bytes[s - 1] >= bytes || st->size_bytes[s] < bytes)
+                continue;
+            const double share =
+                (double)(bytes - st->size_bytes[s - 1]) / (double)(st->size_bytes[s] - st->size_bytes[s - 1]);
+            best = fmin(best, (double)st->read_ps[s - 1][d] + share * (ps - (double)st->read_ps[s - 1][d]));
+        }
+    }
+    return best;
 }

@@ -41,6 +41,10 @@ struct gnn_profile_storage {
  * byte. */
 enum { GNN_MIXED_BYTES = 131072, GNN_MIXED_READ_PERCENT = 70 };
 
+/* Picoseconds of a read of `bytes` on one device, at the depth that suits it most: between the sizes of the grid in
+ * proportion, beyond the largest linear in size, and no more than any larger read, which would do as well. */
+double gnn_storage_best_read_ps(const struct gnn_profile_storage *storage, uint64_t bytes);
+
 /* What calls and work cost on one core. Charged picoseconds are per unit of enum gnn_work; work that released programs
  * alone do costs nothing until gnn_profile_add_costs. */
 struct gnn_profile_cpu {

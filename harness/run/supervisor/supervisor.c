@@ -5,6 +5,7 @@
 #include "harness/base/log.h"
 #include "harness/dataset/prepare.h"
 #include "harness/measure/environment.h"
+#include "harness/run/floor.h"
 #include "harness/run/identity.h"
 #include "harness/run/machine.h"
 #include "harness/run/record_fill.h"
@@ -54,6 +55,7 @@ struct supervision {
     bool has_pending;
     uint32_t series_flushed;
     struct gnn_intent intent; /* the system's, once it is open */
+    struct gnn_floor floor;
     struct gnn_validity_facts facts;
     bool done;
     bool rank_lost; /* one of several workers was killed */
@@ -126,6 +128,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
         GNN_TRY(gnn_run_host_open(c, s->dataset_dir, &s->host, err));
     s->time_limit_ns = s->host != NULL && c->time_limit_ns != 0 ? c->time_limit_ns : UINT64_MAX;
     GNN_TRY(gnn_record_fill_config(c, s->run, err));
+    GNN_TRY(gnn_floor_open(c, &s->run->environment, &s->floor, err));
     GNN_TRY(fill_identity(s, err));
     GNN_TRY(gnn_record_fill_dataset(c, s->dataset_dir, s->run, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
@@ -209,6 +212,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     }
     gnn_record_fill_epoch(wire, &before, &after,
                           stolen_ns == GNN_UNKNOWN ? GNN_UNKNOWN : stolen_ns - s->epoch_start_stolen_ns, &s->pending);
+    gnn_floor_add(&s->floor, &s->pending);
     if (wire->trained_otherwise && !s->facts.trained_otherwise) {
         s->facts.trained_otherwise = true;
         s->facts.trained_otherwise_epoch = wire->epoch;
@@ -230,6 +234,7 @@ static void take_intent(struct supervision *s, const struct gnn_intent *intent)
     s->intent = *intent;
     s->facts = (struct gnn_validity_facts){
         .batches_expected = intent->batches, .seeds_expected = intent->seeds, .direct = gnn_intent_all_direct(intent)};
+    s->floor.direct = s->facts.direct;
     gnn_run_host_observe_opened(s->host, &s->intent, s->run);
 }
 
