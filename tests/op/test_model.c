@@ -60,6 +60,22 @@ static struct gnn_step_result train(struct gnn_model *model, const struct toy_da
     return result;
 }
 
+/* All parameters, one after the other; the caller frees them. */
+static gnn_real *copy_parameters(const struct gnn_model *model, uint64_t *count)
+{
+    gnn_real *all = NULL;
+    *count = 0;
+    for (uint32_t p = 0; p < gnn_model_param_count(model); p++) {
+        const struct gnn_param param = gnn_model_param(model, p);
+        const uint64_t more = (uint64_t)param.rows * param.cols;
+        all = realloc(all, (*count + more) * sizeof *all);
+        assert_non_null(all);
+        memcpy(all + *count, param.value, more * sizeof *all);
+        *count += more;
+    }
+    return all;
+}
+
 static const struct gnn_tensor_ops *const backends[] = {&gnn_tensor_ref, &gnn_tensor_cpu};
 
 static void test_loss_falls(void **state)
@@ -143,6 +159,49 @@ static void test_backends_and_repeats_agree(void **state)
         }
         data_close(&data);
     }
+}
+
+/* Steps of a mini-batch so large that every kind of loop and product is shared: the same losses and parameters on any
+ * number of threads, to the bit. */
+static void test_threads_change_no_bit_of_a_step(void **state)
+{
+    (void)state;
+    enum { STEPS = 3, SEEDS = 2300, COUNTS = 4 };
+    static const uint32_t threads[COUNTS] = {1, 2, 3, 5};
+    struct gnn_model_config config = toy_model_config(GNN_MODEL_SAGE);
+    config.layers = 2;
+    struct toy_data data = data_open(&config, SEEDS, false, seed);
+    assert_true(data.batch.blocks[0].dst_count >= 4096); /* sums of gradients are cut, too (cpu/gemm.h) */
+    for (uint32_t kind = 0; kind < GNN_MODEL_KINDS; kind++) {
+        gnn_real *first = NULL;
+        double loss[COUNTS][STEPS];
+        config.kind = (enum gnn_model_kind)kind;
+        for (uint32_t n = 0; n < COUNTS; n++) {
+            struct toy_memory memory = {0};
+            struct gnn_tensor *const t = toy_tensor_open(&gnn_tensor_cpu, &memory, threads[n]);
+            struct gnn_model *model = NULL;
+            assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
+            for (uint32_t s = 0; s < STEPS; s++) {
+                data.batch.batch = s;
+                loss[n][s] = train(model, &data).loss;
+            }
+            uint64_t count;
+            gnn_real *const all = copy_parameters(model, &count);
+            if (memcmp(loss[0], loss[n], sizeof loss[0]) != 0 ||
+                (n > 0 && memcmp(first, all, count * sizeof *all) != 0))
+                fail_msg("%s: %u threads train other bits than one", gnn_model_names[kind], threads[n]);
+            if (n == 0)
+                first = all;
+            else
+                free(all);
+            gnn_model_close(model);
+            t->ops->close(t);
+            assert_int_equal(memory.current_bytes, 0);
+        }
+        assert_true(loss[0][0] != loss[0][STEPS - 1]); /* it moves */
+        free(first);
+    }
+    data_close(&data);
 }
 
 /* Dropout masks are keyed by epoch and batch: a repeated batch of another epoch gives another loss. */
@@ -308,10 +367,15 @@ int main(void)
 {
     (void)printf("seed %llu\n", (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loss_falls),  cmocka_unit_test(test_random_labels_start_at_ln_classes),
-        cmocka_unit_test(test_dropout_key), cmocka_unit_test(test_backends_and_repeats_agree),
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_bad_configs), cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_loss_falls),
+        cmocka_unit_test(test_random_labels_start_at_ln_classes),
+        cmocka_unit_test(test_dropout_key),
+        cmocka_unit_test(test_backends_and_repeats_agree),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_bad_configs),
+        cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_threads_change_no_bit_of_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

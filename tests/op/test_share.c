@@ -1,10 +1,12 @@
 /* The threads of the CPU back-end: who takes part, that nobody's part shows in a result, and what is left of it all
  * where a thread or memory is refused. */
 #include "harness/tensor/cpu/cpu.h"
+#include "harness/tensor/cpu/gemm.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/toy_block.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -270,6 +272,114 @@ static void test_a_transpose_without_memory(void **state)
     toy_block_free(&b);
 }
 
+/* ---- products ---- */
+
+static void test_cuts_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        bool trans_a;
+        uint32_t rows, cols, inner;
+        struct gnn_gemm_cut cut;
+    } cases[] = {
+        {false, 1, 1, 1, {false, 1, 16}},
+        {false, 100, 256, 1 << 20, {false, 1, 112}},
+        {false, 1023, 256, 128, {false, 1, 1024}}, /* below two panels that are worth it */
+        {false, 1024, 256, 128, {false, 2, 512}},
+        {false, 1100, 256, 128, {false, 2, 560}},
+        {false, 2047, 256, 128, {false, 2, 1024}},
+        {false, 3072, 256, 128, {false, 3, 1024}},
+        {false, 8192, 256, 128, {false, 8, 1024}},
+        {false, 16384, 256, 128, {false, 8, 2048}},
+        {false, 100000, 256, 128, {false, 48, 2096}},
+        {true, 100000, 256, 128, {false, 48, 2096}}, /* sums too short to be cut */
+        {true, 256, 128, 4095, {false, 1, 256}},
+        {true, 256, 128, 4096, {true, 2, 2048}},
+        {true, 256, 128, 6200, {true, 3, 2080}},
+        {true, 256, 128, 1000000, {true, 8, 125008}},
+        {true, 256, 256, 1000000, {true, 5, 200000}}, /* four parts of 256 KiB beside the first */
+        {true, 512, 512, 1000000, {true, 2, 500000}},
+        {true, 512, 513, 1000000, {false, 1, 512}}, /* no room for a second part */
+        {true, 1040, 513, 1000000, {false, 2, 528}},
+    };
+    for (uint32_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const struct gnn_gemm_cut cut = gnn_gemm_cut(cases[c].trans_a, cases[c].rows, cases[c].cols, cases[c].inner),
+                                  want = cases[c].cut;
+        if (cut.of_sums != want.of_sums || cut.count != want.count || cut.step != want.step)
+            fail_msg("case %u: %s cut into %u of %u", c, cut.of_sums ? "sums" : "rows", cut.count, cut.step);
+        /* all of it, and no part empty */
+        const uint64_t length = cut.of_sums ? cases[c].inner : cases[c].rows;
+        assert_true((uint64_t)cut.count * cut.step >= length);
+        assert_true((uint64_t)(cut.count - 1) * cut.step < length);
+    }
+    assert_int_equal(gnn_gemm_cut(false, 0, 5, 3).count, 0);
+    assert_int_equal(gnn_gemm_cut(true, 7, 5, 0).count, 1); /* the result is written all the same */
+}
+
+struct product_case {
+    bool trans_a, trans_b;
+    uint32_t rows, cols, inner;
+    float beta;
+};
+
+/* The product on so many threads; the caller frees it. With beta 0 what was in c is NaN. */
+static float *multiply_on(const struct product_case *p, uint32_t threads, const struct gnn_tensor_ops *table,
+                          const float *a, const float *b, const float *c)
+{
+    const uint64_t count = (uint64_t)p->rows * p->cols;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *const t = toy_tensor_open(table, &memory, threads);
+    float *const out = malloc(count * sizeof *out);
+    assert_non_null(out);
+    for (uint64_t k = 0; k < count; k++)
+        out[k] = p->beta == 0 ? (float)NAN : c[k];
+    t->ops->gemm(
+        t, p->trans_a, p->trans_b, 0.75f,
+        (struct gnn_mat){(float *)(uintptr_t)a, p->trans_a ? p->inner : p->rows, p->trans_a ? p->rows : p->inner},
+        (struct gnn_mat){(float *)(uintptr_t)b, p->trans_b ? p->cols : p->inner, p->trans_b ? p->inner : p->cols},
+        p->beta, (struct gnn_mat){out, p->rows, p->cols});
+    t->ops->close(t);
+    return out;
+}
+
+static void check_product(const struct product_case *p, uint32_t number)
+{
+    struct gnn_rng rng = gnn_rng_at(23 + number);
+    const uint64_t count = (uint64_t)p->rows * p->cols;
+    float *const a = toy_reals(&rng, (uint64_t)p->rows * p->inner, -1, 1);
+    float *const b = toy_reals(&rng, (uint64_t)p->inner * p->cols, -1, 1), *const c = toy_reals(&rng, count, -1, 1);
+    float *const plain = multiply_on(p, 1, &gnn_tensor_ref, a, b, c);
+    float *const one = multiply_on(p, 1, &gnn_tensor_cpu, a, b, c);
+    for (uint64_t k = 0; k < count; k++)
+        if (!(fabsf(one[k] - plain[k]) <= 1e-6f * (float)p->inner))
+            fail_msg("product %u, element %llu: %.9g, expected %.9g", number, (unsigned long long)k, (double)one[k],
+                     (double)plain[k]);
+    for (uint32_t n = 1; n < COUNTS; n++) {
+        float *const more = multiply_on(p, thread_counts[n], &gnn_tensor_cpu, a, b, c);
+        if (memcmp(one, more, count * sizeof *one) != 0)
+            fail_msg("product %u: %u threads give other bits than one", number, thread_counts[n]);
+        free(more);
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(plain);
+    free(one);
+}
+
+/* Panels of rows and parts of sums, the last ones shorter, from matrices of every orientation. */
+static void test_products_are_cut(void **state)
+{
+    (void)state;
+    static const struct product_case cases[] = {
+        {false, false, 3100, 33, 20, 0},    {false, true, 3100, 33, 20, 1},    {true, false, 3100, 33, 20, 0.5f},
+        {true, true, 3100, 33, 20, 0},      {true, false, 40, 50, 9001, 0},    {true, true, 40, 50, 9001, 0},
+        {true, false, 17, 19, 4100, -0.5f}, {true, false, 300, 200, 12011, 1}, {false, true, 40, 50, 9001, 0},
+    };
+    for (uint32_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        check_product(&cases[k], k);
+}
+
 /* ---- results ---- */
 
 static void test_threads_change_no_bit(void **state)
@@ -288,6 +398,9 @@ int main(void)
 
         cmocka_unit_test(test_a_thread_that_does_not_start),
         cmocka_unit_test(test_a_transpose_without_memory),
+
+        cmocka_unit_test(test_cuts_by_hand),
+        cmocka_unit_test(test_products_are_cut),
 
         cmocka_unit_test(test_threads_change_no_bit),
     };

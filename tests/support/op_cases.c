@@ -654,12 +654,6 @@ void op_cases_same_bits(const struct gnn_tensor_ops *table)
     }
 }
 
-/* Products are BLAS's: it may cut a sum where it likes, and under the thread sanitizer its threads look like races. */
-static bool is_a_product(const struct op_case *op)
-{
-    return op->run == run_gemm || op->run == run_gemm_inner_zero || op->run == run_link_distances;
-}
-
 void op_cases_same_bits_on_threads(const struct gnn_tensor_ops *table)
 {
     /* rows enough for loops to be shared, of even and odd lengths; one with repeated sources */
@@ -667,7 +661,7 @@ void op_cases_same_bits_on_threads(const struct gnn_tensor_ops *table)
     static const uint32_t threads[] = {1, 2, 3, 5};
     for (const struct op_case *op = ops; op < ops + OPS; op++)
         for (uint32_t s = 0; s < sizeof wide / sizeof *wide; s++)
-            for (uint32_t variant = 0; variant < op->variants && !is_a_product(op); variant++) {
+            for (uint32_t variant = 0; variant < op->variants; variant++) {
                 struct op_run run[4];
                 for (uint32_t r = 0; r < 4; r++) {
                     struct toy_memory memory = {0};

@@ -16,7 +16,7 @@ enum op_rounding {
 void op_cases_against_reference(const struct gnn_tensor_ops *table, enum op_rounding rounding);
 /* Fails where a second run gives other bits for the same thread count; prints where two threads differ from one. */
 void op_cases_same_bits(const struct gnn_tensor_ops *table);
-/* Fails where 2, 3 or 5 threads give other bits than one; products, which BLAS sums, are left out. */
+/* Fails where 2, 3 or 5 threads give other bits than one. */
 void op_cases_same_bits_on_threads(const struct gnn_tensor_ops *table);
 /* Fails where an activation turns what is no number into a number: the run would pass for a sound one. */
 void op_cases_pass_nan_on(const struct gnn_tensor_ops *table);

@@ -106,10 +106,9 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
         close_pair(results);
         return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
     }
-    /* OpenBLAS reads this when it is loaded: threads it starts beyond need would only cost memory under the cap. */
-    char threads[16];
-    (void)snprintf(threads, sizeof threads, "%u", config->compute_threads);
-    (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    /* OpenBLAS reads this when it is loaded: the back-end shares products among threads of its own, others would only
+     * cost memory under the cap. */
+    (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
     struct arguments arguments = {.count = 0};
     enum gnn_status status = build_arguments(config, &arguments, err);
     const pid_t pid = status == GNN_OK ? fork() : -1;

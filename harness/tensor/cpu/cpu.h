@@ -1,8 +1,8 @@
 /* The CPU back-end's own ops; the rest of its table are the reference loops, where the compiler vectorises those as
- * well as anything. Loops over many rows are shared among the back-end's threads (share.h), a product among those of
- * BLAS; small ones stay on the calling thread.
+ * well as anything. Loops over many rows and large products (gemm.h) are shared among the back-end's threads (share.h);
+ * small ones stay on the calling thread.
  *
- * Bits: a loop's result is the same for any number of threads. A product's is BLAS's affair. */
+ * Bits: results are the same for any number of threads. */
 #ifndef GNN_TENSOR_CPU_H
 #define GNN_TENSOR_CPU_H
 

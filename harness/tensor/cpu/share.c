@@ -93,8 +93,9 @@ void gnn_share_close(struct gnn_share *s)
     free(s);
 }
 
-/* Lets the pool join, works, and closes the loop to others. The last ranges end within microseconds of each other, so
- * the caller stays on its core for them: a sleep would cost more, and would be a wait that no clock names. */
+/* Lets the pool join, works, and closes the loop to others. The last ranges end within microseconds of each other, a
+ * product's within two milliseconds, so the caller stays on its core for them: a sleep would cost more, and would be a
+ * wait that no clock names. */
 static void run_shared(struct gnn_share *s, uint64_t items, uint64_t range, gnn_share_fn *fn, const void *loop)
 {
     (void)pthread_mutex_lock(&s->mutex);

@@ -16,6 +16,8 @@ struct gnn_cpu_state {
     struct gnn_share *share;
     struct gnn_cpu_room transpose; /* transpose.h; like the next, the computing thread's */
     struct gnn_cpu_room sums;      /* of column_sum */
+    float *parts;                  /* of a cut sum (gemm.h), which one thread computes at a time */
+    bool one_product;              /* calls of BLAS come one after the other */
 };
 
 /* NULL where t is: an op that keeps nothing runs without a back-end, on one thread. */

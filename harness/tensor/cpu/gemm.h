@@ -1,0 +1,27 @@
+/* Products, cut into parts that a call of BLAS does on one thread each. How a product is cut depends on its sizes
+ * alone, so its bits are the same for any number of threads, one included: BLAS by itself would cut by its threads, and
+ * add up in another order. Internal to the CPU back-end.
+ *
+ * Every part packs all that it reads of b anew. Panels of rows are so high that this costs a per cent at most. Where
+ * the result is small and its sums are long, as a weight's gradient is, the sums are cut, and added up in their
+ * order. */
+#ifndef GNN_TENSOR_CPU_GEMM_H
+#define GNN_TENSOR_CPU_GEMM_H
+
+#include "harness/tensor/tensor.h"
+
+/* What all parts of a cut sum but the first take together: the back-end's own memory. */
+enum { GNN_GEMM_PARTS_BYTES = 1 << 20 };
+
+struct gnn_gemm_cut {
+    bool of_sums;   /* the inner dimension is cut, else the rows of the result */
+    uint32_t count; /* parts */
+    uint32_t step;  /* rows, or terms, of each but the last */
+};
+
+/* The cut of (rows, inner) x (inner, cols). trans_a: rows of the product lie in columns of a. */
+struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uint32_t inner);
+
+GNN_TENSOR_OP(gemm) gnn_cpu_gemm;
+
+#endif
