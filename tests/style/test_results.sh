@@ -219,4 +219,11 @@ if [ -e results/marius.csv ]; then
     verdict "results/marius.md" $?
 fi
 
+# What the README says of speed is what its page says: every number of the table, in the lines of the page.
+missing=$(sed -n '/^## Speed$/,/^## Results$/p' README.md | grep '^| ' | grep -oE '[0-9]+(\.[0-9]+)?' | sort -u |
+    while read -r number; do grep -qE "(^|[^0-9.])${number//./\\.}([^0-9.]|\\.[^0-9]|\$)" results/speed.md || echo "$number"; done)
+[ -z "$missing" ] || echo "$missing"
+[ "$(sed -n '/^## Speed$/,/^## Results$/p' README.md | grep -c '^| ')" -gt 4 ] && [ -z "$missing" ]
+verdict "numbers of README.md's table of speed that are not in results/speed.md" $?
+
 finish
