@@ -25,6 +25,9 @@
 /* A sleep shorter than this is mostly the timer's own error: modelled host time is saved up to it. */
 enum { DEBT_NS = 500 * 1000 };
 
+/* A mini-batch has no work for more (--compute-threads 0). */
+enum { COMPUTE_THREADS_BY_RULE = 16 };
+
 struct gnn_machine {
     const struct gnn_run_config *config;
     bool simulated;
@@ -134,7 +137,7 @@ static enum gnn_status check_machine(const struct gnn_run_config *config, struct
     return GNN_OK;
 }
 
-enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err)
+static enum gnn_status resolve_compute(struct gnn_run_config *config, struct gnn_err *err)
 {
     const bool simulated = config->world == GNN_WORLD_SIMULATED;
     const bool is_auto = strcmp(config->compute, "auto") == 0;
@@ -156,6 +159,29 @@ enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_er
                         "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
     const bool cpu = strcmp(config->compute, "cpu") == 0;
     return resolve_model(config, config->profile, !cpu, strncmp(config->compute, "cuda", 4) == 0, err);
+}
+
+static uint32_t own_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+/* All cores where values are computed: a thread takes its share of a loop or a product when it gets a core, so those
+ * that the system's own threads keep busy do none of it. */
+static void resolve_threads(struct gnn_run_config *config)
+{
+    const bool computes = strcmp(config->compute, "cpu") == 0 && !config->sample_only;
+    const uint32_t share = own_cores() / gnn_max_u32(config->workers, 1);
+    if (config->compute_threads == 0)
+        config->compute_threads = computes ? gnn_min_u32(gnn_max_u32(share, 1), COMPUTE_THREADS_BY_RULE) : 1;
+}
+
+enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err)
+{
+    GNN_TRY(resolve_compute(config, err));
+    resolve_threads(config);
+    return GNN_OK;
 }
 
 /* ---- the world ---- */
@@ -256,6 +282,9 @@ static enum gnn_status hold_other_processes(struct gnn_machine *m, struct gnn_er
 /* What the process will take beside the world's memory once it runs: back-end, stacks, page tables, rings. `oocgnn
  * calibrate` finds 1.4 MB in all, most of which is there before this is asked. */
 static const uint64_t process_grows_bytes = UINT64_C(2) << 20;
+
+/* A further thread that computes has a stack, and where products are large a buffer of BLAS: for plans. */
+static const uint64_t compute_thread_bytes = UINT64_C(2) << 20;
 
 /* What the measured world may allocate, 0 for any amount. Under a control group that is what the process leaves of the
  * cap: what can never fit is refused by name, not killed by the kernel later. */
@@ -627,13 +656,12 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
     struct gnn_mem_usage world;
     gnn_mem_usage(m->inner, &world);
     const uint64_t own_bytes = gnn_own_memory_bytes();
-    return (own_bytes > world.current_bytes ? own_bytes - world.current_bytes : 0) + process_grows_bytes;
+    const uint64_t threads_bytes = (gnn_max_u32(m->config->compute_threads, 1) - 1) * compute_thread_bytes;
+    return (own_bytes > world.current_bytes ? own_bytes - world.current_bytes : 0) + process_grows_bytes +
+           threads_bytes;
 }
 
 uint32_t gnn_machine_cores(const struct gnn_machine *m)
 {
-    cpu_set_t set;
-    if (m->simulated)
-        return m->slowed.cpu.cores;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+    return m->simulated ? m->slowed.cpu.cores : own_cores();
 }

@@ -66,7 +66,7 @@ const char *gnn_machine_costs_digest(const struct gnn_machine *machine);   /* ""
 uint64_t gnn_machine_readahead(const struct gnn_machine *machine);
 
 /* Replaces words that stand for something else: --compute auto, cpu and cuda of the simulated world become
- * model:PROFILE/cpu or /gpu. GNN_EUSAGE, GNN_ENOTSUP with a remedy. */
+ * model:PROFILE/cpu or /gpu, --compute-threads 0 becomes a number. GNN_EUSAGE, GNN_ENOTSUP with a remedy. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err);
 
 #endif

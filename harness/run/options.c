@@ -131,8 +131,9 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("step-graphs", BOOL, step_graphs, "yes",
            .help = "--compute cuda captures a training step and launches it as one graph where its shape allows; no: "
                    "kernel by kernel"),
-    OPTION("compute-threads", U32, compute_threads, "1", .unit = "threads", .min = 1, .max = 256,
-           .help = "threads of the tensor back-end"),
+    OPTION("compute-threads", U32, compute_threads, "0", .unit = "threads", .max = 256,
+           .help = "threads of --compute cpu, which change no result; 0 = this machine's cores, or a worker's share of "
+                   "them, 16 at most. A profile's CPU computes on as many cores; 0 = one"),
     OPTION("io", CHOICE, io_engine, "uring", .choices = io_engines,
            .help = "engine of asynchronous reads; never changed behind your back"),
 

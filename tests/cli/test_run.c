@@ -3,6 +3,7 @@
 #include "tests/support/tiny_runs.h"
 
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -295,6 +296,34 @@ static void losses_repeat_bit_for_bit(void **state)
     process_free(&r);
 }
 
+static void expect_threads(const struct tiny_runs *f, const char *const *more, uint32_t threads)
+{
+    char wanted[16];
+    int exit_status;
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
+    (void)snprintf(wanted, sizeof wanted, "%u", threads);
+    assert_int_equal(exit_status, 0);
+    assert_string_equal(tiny_runs_text(json_object_get(run, "config"), "compute-threads"), wanted);
+    json_decref(run);
+}
+
+/* Values are computed on the machine's cores, a worker's on its share; where they are modelled, or none are, on one. */
+static void threads_are_a_rule_over_the_cores(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    const uint32_t cores = (uint32_t)CPU_COUNT(&set) < 16 ? (uint32_t)CPU_COUNT(&set) : 16;
+#define WITH(...) ((const char *const[]){"--system", "gnndrive", "--evaluate", "never", __VA_ARGS__, NULL})
+    expect_threads(f, WITH("--compute", "auto"), cores);
+    expect_threads(f, WITH("--compute-threads", "3"), 3);
+    expect_threads(f, WITH("--compute", "ref"), 1);
+    expect_threads(f, WITH("--sample-only"), 1);
+    expect_threads(f, WITH("--workers", "2", "--batch", "16"), cores / 2 > 0 ? cores / 2 : 1);
+    expect_threads(f, WITH("--world", "simulated", "--profile", "gnndrive-paper", "--compute", "cpu"), 1);
+#undef WITH
+}
+
 static json_int_t whole_of(const json_t *object, const char *key)
 {
     return json_is_null(json_object_get(object, key)) ? -1 : json_integer_value(json_object_get(object, key));
@@ -523,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_killed_supervisor_takes_its_worker_along),
         cmocka_unit_test(two_runs_share_a_database),
         cmocka_unit_test(losses_repeat_bit_for_bit),
+        cmocka_unit_test(threads_are_a_rule_over_the_cores),
         cmocka_unit_test(direct_reads_are_observed),
         cmocka_unit_test(a_prepared_layout_starts_cold),
         cmocka_unit_test(preparing_and_writing_are_told_apart),
