@@ -407,8 +407,6 @@ static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, cons
     gnn_plan_in_flight(plan, "mini-batches in flight", "mariusgnn.staleness, --batch or --fanout",
                        batches_bytes(s, sizes))
         ->phases = 1 << IN_EPOCHS;
-    if (!marius_learns_links(plan->env))
-        gnn_train_input_plan(plan, s->config->transfer, s->config->loaders, sizes->staleness);
     if (store == NULL)
         gnn_plan_part(plan, "preparing of the store", "mariusgnn.partitions",
                       marius_store_least_bytes(plan->env, &config))
@@ -427,6 +425,8 @@ enum gnn_status marius_size(const struct marius_config *config, const struct mar
     plan_model(plan, config, &s.largest);
     if (marius_learns_links(plan->env))
         add_links(plan, &s, out);
+    else
+        gnn_train_input_plan(plan, config->transfer, config->loaders, out->staleness);
     take_census(out, 0, size.edges, store != NULL ? store->triple_start : NULL, &s.of_triples);
     for (int first = 0; first < 2; first++)
         take_census(out, first != 0 ? out->training : 0, plan->env->dataset->edge_count,

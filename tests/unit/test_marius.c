@@ -301,30 +301,39 @@ static uint64_t part_bytes(const struct gnn_memory_plan *plan, const char *name)
     return 0;
 }
 
-/* c is the largest whose parts fit: they do, and a partition's rows and edges more would not. */
+/* c is the largest whose parts fit, beside what a device asks for of the host: they do, and a partition's rows and
+ * edges more would not. */
+static void check_that_the_capacity_fills(struct fixture *f, uint64_t cap_bytes, struct gnn_tensor *device)
+{
+    struct train_run run;
+    struct gnn_memory_plan plan;
+    train_run_init(&run, f->world, "mariusgnn");
+    run.options = OPTIONS("io=buffered", "partitions=64", "loaders=1", "staleness=1");
+    run.cap_bytes = cap_bytes;
+    run.plan_on = device;
+    must_run(train_run_plan(&run, &f->graph, &plan), &run);
+    const uint64_t slot = gnn_round_up(UINT64_C(313) * 512, 4096);
+    const uint64_t buffer = part_bytes(&plan, "partition buffer");
+    const uint64_t capacity = buffer / slot;
+    assert_int_equal(buffer % slot, 0);
+    assert_in_range(capacity, 2, 63);
+    uint64_t grows = buffer;
+    for (size_t i = 0; i < 3; i++)
+        grows += part_bytes(&plan, ((const char *[]){"resident edges", "samplers", "mini-batches in flight"})[i]);
+    assert_true(gnn_plan_left(&plan, 1) < 2 * grows / capacity); /* in the epochs */
+    free(run.config);
+}
+
 static void test_the_capacity_fills_the_cap(void **state)
 {
     (void)state;
     struct fixture f;
+    struct gnn_tensor device = {.memory_bytes = 0}; /* a GPU that does not say how large it is */
     fixture_open(&f, .graph = &large);
-    for (uint64_t cap = UINT64_C(9) << 20; cap <= UINT64_C(17) << 20; cap += UINT64_C(2) << 20) {
-        struct train_run run;
-        struct gnn_memory_plan plan;
-        train_run_init(&run, f.world, "mariusgnn");
-        run.options = OPTIONS("io=buffered", "partitions=64", "loaders=1", "staleness=1");
-        run.cap_bytes = cap;
-        must_run(train_run_plan(&run, &f.graph, &plan), &run);
-        const uint64_t slot = gnn_round_up(UINT64_C(313) * 512, 4096);
-        const uint64_t buffer = part_bytes(&plan, "partition buffer");
-        const uint64_t capacity = buffer / slot;
-        assert_int_equal(buffer % slot, 0);
-        assert_in_range(capacity, 2, 63);
-        uint64_t grows = buffer;
-        for (size_t i = 0; i < 3; i++)
-            grows += part_bytes(&plan, ((const char *[]){"resident edges", "samplers", "mini-batches in flight"})[i]);
-        assert_true(gnn_plan_left(&plan, 1) < 2 * grows / capacity); /* in the epochs */
-        free(run.config);
-    }
+    for (uint64_t cap_bytes = UINT64_C(9) << 20; cap_bytes <= UINT64_C(17) << 20; cap_bytes += UINT64_C(2) << 20)
+        check_that_the_capacity_fills(&f, cap_bytes, NULL);
+    for (uint64_t cap_bytes = UINT64_C(9) << 20; cap_bytes <= UINT64_C(11) << 20; cap_bytes += UINT64_C(1) << 16)
+        check_that_the_capacity_fills(&f, cap_bytes, &device);
     fixture_close(&f);
 }
 
