@@ -18,6 +18,7 @@ set border 3
 set xlabel xlabel
 if (logarithmic && drawn) { set logscale x } else { set xrange [0:*] }
 set format x '%g'
+above = series > 4 ? 140.0 : 115.0 # heading and key
 across = panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 1000 : 420 * across
@@ -30,7 +31,7 @@ do for [t=1:3] {
     set label 2 heading at screen 0.5,1 - 22.0 / high center font ',13'
     set label 1 caption at screen 0.01,70.0 / high left font ',8' textcolor rgb '#555555'
     set key at screen 0.5,1 - 40.0 / high center top horizontal Left reverse maxrows (series > 4 ? 2 : 1) samplen 1.5 spacing 1.1 width 1
-    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - 140.0 / high spacing 60.0 / wide,110.0 / high
+    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - above / high spacing 60.0 / wide,110.0 / high
     do for [p=1:panels] {
         set title panel_names[p]
         set ylabel (p - 1) % across == 0 ? ylabel : ''

@@ -6,24 +6,31 @@
 #   panels, panel_names   number of panels, their titles;   rows  values of x, whose names are set as tics of the x axis
 #   series, names, colours
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
+#   turned     1 where the names of x are turned, so that they need room
 #   published 1 where a published value is drawn, else 0
 
 set encoding utf8
 set datafile missing 'NaN'
 set datafile separator '\t'
-if (logarithmic) { set logscale y }
 set yrange [bottom:top]
 set xrange [-0.6:rows - 0.4]
 set ytics nomirror
+if (logarithmic) { set logscale y }
+# Below two decades powers of ten are too few: 2 and 5 stand between them.
+if (logarithmic && top / bottom < 100) {
+    set ytics ()
+    do for [k = int(floor(log10(bottom))):int(ceil(log10(top)))] { do for [m in "1 2 5"] { set ytics add (sprintf("%g", m * 10.0 ** k) m * 10.0 ** k) } }
+}
 set grid ytics linetype 1 linecolor rgb '#dddddd' linewidth 1
 set border 3
-set xlabel xlabel
 set format y '%g'
 foot(i) = logarithmic ? bottom * (top / bottom) ** (0.03 + 0.05 * i) : bottom + (0.03 + 0.05 * i) * (top - bottom)
+above = series + published > 4 ? 140.0 : 115.0 # heading and key
 across = panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 1000 : 420 * across
-high = 270 + (down == 1 ? 400 : 300 * down)
+below = turned ? 185.0 : 160.0
+high = 110 + below + (down == 1 ? 400 : 300 * down)
 array terminals[3] = [sprintf('pngcairo size %d,%d font "DejaVu Sans,10" noenhanced', wide, high), sprintf('svg size %d,%d font "DejaVu Sans,10" noenhanced background rgb "white"', wide, high), sprintf('pdfcairo size %.1fin,%.1fin font "DejaVu Sans,10" noenhanced', wide / 96.0, high / 96.0)]
 array suffixes[3] = ['png', 'svg', 'pdf']
 do for [t=1:3] {
@@ -32,10 +39,11 @@ do for [t=1:3] {
     set label 2 heading at screen 0.5,1 - 22.0 / high center font ',13'
     set label 1 caption at screen 0.01,70.0 / high left font ',8' textcolor rgb '#555555'
     set key at screen 0.5,1 - 40.0 / high center top horizontal Left reverse maxrows (series + published > 4 ? 2 : 1) samplen 1.5 spacing 1.1 width 1
-    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - 140.0 / high spacing 60.0 / wide,110.0 / high
+    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,below / high,1 - above / high spacing 60.0 / wide,110.0 / high
     do for [p=1:panels] {
         set title panel_names[p]
         set ylabel (p - 1) % across == 0 ? ylabel : ''
+        set xlabel (p + across > panels) ? xlabel : ''
         plot for [i=0:series-1] data index p-1 using ($0):(column(2+5*i)) with linespoints notitle pointtype 7 pointsize 0.8 linewidth 2 linecolor rgb colours[i+1], \
              for [i=0:series-1] data index p-1 using ($0):(column(3+5*i)):(0):(column(4+5*i) - column(3+5*i)) with vectors nohead linecolor rgb colours[i+1] notitle, \
              for [i=0:series-1] data index p-1 using ($0):(column(5+5*i)) with points notitle pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb colours[i+1], \

@@ -29,7 +29,7 @@ do for [t=1:3] {
     set label 2 heading at screen 0.5,1 - 22.0 / high center font ',13'
     set label 1 caption at screen 0.01,70.0 / high left font ',8' textcolor rgb '#555555'
     set key at screen 0.5,1 - 40.0 / high center top horizontal Left reverse maxrows 1 samplen 1.5 spacing 1.1 width 1
-    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - 140.0 / high spacing 60.0 / wide,110.0 / high
+    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - 115.0 / high spacing 60.0 / wide,110.0 / high
     do for [p=1:panels] {
         set title panel_names[p]
         set ylabel (p - 1) % across == 0 ? ylabel : ''

@@ -65,13 +65,29 @@ static double published_at(const struct gnn_paper_figure *figure, uint32_t serie
     return row != NULL ? gnn_published_value(row) : (double)NAN;
 }
 
+/* What the values of a metric are multiplied by to be drawn: times as seconds, bytes as GiB, shares as parts of one. */
+static double unit_of(const char *metric)
+{
+    static const struct {
+        const char *end;
+        double unit;
+    } units[] = {{"_ns", 1e-9}, {"_bytes", 1.0 / (1 << 30)}, {"_permille", 1e-3}, {"_millionths", 1e-6}};
+    const size_t length = strlen(metric);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const size_t end = strlen(units[i].end);
+        if (length > end && strcmp(metric + length - end, units[i].end) == 0)
+            return units[i].unit;
+    }
+    return 1;
+}
+
 static void put_point(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at, FILE *data,
                       struct range *range)
 {
     const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[0], series, at);
-    const double published = published_at(figure, series, at);
+    const double published = published_at(figure, series, at), unit = unit_of(figure->metrics[0]);
     if (value.state == GNN_VALUE_KNOWN)
-        (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", value.median, value.least, value.most);
+        (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", unit * value.median, unit * value.least, unit * value.most);
     else
         (void)fputs("\tNaN\tNaN\tNaN", data);
     if (isfinite(published))
@@ -82,8 +98,8 @@ static void put_point(const struct gnn_paper_figure *figure, uint32_t series, co
     widen(range, published);
     range->published = range->published || isfinite(published);
     if (value.state == GNN_VALUE_KNOWN) {
-        widen(range, value.least);
-        widen(range, value.most);
+        widen(range, unit * value.least);
+        widen(range, unit * value.most);
     }
 }
 
@@ -171,7 +187,7 @@ static void put_number(double value, FILE *data)
         (void)fputs("\tNaN", data);
 }
 
-/* A line for each quantile: its share, then the value of each series, nanoseconds as seconds. */
+/* A line for each quantile: its share, then the value of each series. */
 static enum gnn_status put_quantiles(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
                                      struct panels *panels, struct gnn_err *err)
 {
@@ -180,9 +196,7 @@ static enum gnn_status put_quantiles(const struct gnn_paper_figure *figure, uint
     GNN_TRY(add_panel(figure, name, data, panels, err));
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         const char *const metric = figure->metrics[m];
-        const size_t length = strlen(metric);
-        const double share = share_of(figure, metric);
-        const double unit = length > 3 && strcmp(metric + length - 3, "_ns") == 0 ? 1e-9 : 1;
+        const double share = share_of(figure, metric), unit = unit_of(metric);
         if (share == 0)
             continue;
         (void)fprintf(data, "%.9g", share);
@@ -309,8 +323,9 @@ static void put_tics(const struct gnn_paper_figure *figure, FILE *script)
     size_t characters = 0;
     for (uint32_t i = 0; i < x->count; i++)
         characters += strlen(x->values[i]);
-    (void)fprintf(script, "set xtics nomirror scale 0 %s (",
-                  characters > TIC_CHARACTERS ? "rotate by 25 right" : "norotate");
+    const bool turned = characters > TIC_CHARACTERS;
+    (void)fprintf(script, "turned = %d\nset xtics nomirror scale 0 %s (", turned ? 1 : 0,
+                  turned ? "rotate by 25 right" : "norotate");
     for (uint32_t i = 0; i < x->count; i++) {
         (void)fputs(i > 0 ? ", " : "", script);
         gnn_gnuplot_string(script, x->values[i]);

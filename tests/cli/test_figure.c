@@ -204,6 +204,21 @@ static uint32_t data_lines(const struct place *p, const char *name)
     return count;
 }
 
+/* Times are drawn as seconds, bytes as GiB; the CSV keeps the metric's unit. A log axis below two decades has marks all
+ * the same. */
+static void units_are_a_readers(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-unit",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = agnes\nagnes.block = 4K\n" ABOUT(
+                     "9", "lines") "y = own.block_bytes\nlog = yes\n");
+    const bool drawn = expect_drawn(p, "tiny-unit", PARTS("1 of 1 cells", "4096 |"));
+    expect_file(p, "tiny-unit.csv", PARTS("a,papers100m,ok,1,4096,4096,4096,"));
+    expect_file(p, "tiny-unit.dat", PARTS("papers100m\t3.81469727e-06\t3.81469727e-06\t3.81469727e-06\t"));
+    if (drawn)
+        expect_file(p, "tiny-unit.svg", PARTS(">5e-06<"));
+}
+
 /* Courses of runs, distributions, heat maps: what their data files hold, and that a picture came out. */
 static void shapes_of_other_kinds_are_drawn(void **state)
 {
@@ -255,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shapes_of_other_kinds_are_drawn, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),
