@@ -3,7 +3,7 @@
 # Variables set before this text:
 #   data       file: for each panel and in it for each series a block (two empty lines between), in it a line for each
 #              epoch, the first NaN: seconds until its end, the accuracy then in percent
-#   series, names, colours;   panels, panel_names: their number and titles
+#   series, names, colours;   panels, panel_names, columns: their number, titles, how many in a row (0: any)
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
 #   drawn 0 where no epoch has an accuracy, so that there is nothing to take a logarithm of
 
@@ -19,7 +19,7 @@ set xlabel xlabel
 if (logarithmic && drawn) { set logscale x } else { set xrange [0:*] }
 set format x '%g'
 above = series > 4 ? 140.0 : 115.0 # heading and key
-across = panels < 4 ? panels : int(ceil(sqrt(panels)))
+across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 1000 : 420 * across
 high = 270 + (down == 1 ? 400 : 300 * down)

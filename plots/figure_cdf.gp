@@ -3,7 +3,7 @@
 # Variables set before this text:
 #   data       file: for each panel a block (two empty lines between), in it a line for each quantile:
 #              its share, then for each series the value (NaN: none)
-#   series, names, colours;   panels, panel_names: their number and titles
+#   series, names, colours;   panels, panel_names, columns: their number, titles, how many in a row (0: any)
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
 
 set encoding utf8
@@ -18,7 +18,7 @@ set border 3
 set xlabel xlabel
 set format x '%g'
 above = series > 4 ? 140.0 : 115.0 # heading and key
-across = panels < 4 ? panels : int(ceil(sqrt(panels)))
+across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 1000 : 420 * across
 high = 270 + (down == 1 ? 400 : 300 * down)

@@ -4,7 +4,7 @@
 #   data       file: for each panel a block (two empty lines between), in it a line for each value of x:
 #              x, then for each series: value least most published word   (NaN: none; the word stands instead), and a dot
 #   rows       values of x, whose names are set as tics of the x axis
-#   series, names, colours;   panels, panel_names: their number and titles
+#   series, names, colours;   panels, panel_names, columns: their number, titles, how many in a row (0: any)
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
 #   turned     1 where the names of x are turned, so that they need room
 
@@ -22,7 +22,7 @@ set border 0
 set cblabel ylabel
 set style fill solid 1 noborder
 middle = logarithmic ? sqrt(bottom * top) : top / 2
-across = panels < 4 ? panels : int(ceil(sqrt(panels)))
+across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 1000 : 420 * across
 below = turned ? 185.0 : 160.0

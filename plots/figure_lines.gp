@@ -3,7 +3,8 @@
 # Variables set before this text:
 #   data       file: for each panel a block (two empty lines between), in it a line for each value of x:
 #              x, then for each series: value least most published word   (NaN: none; the word stands instead), and a dot
-#   panels, panel_names   number of panels, their titles;   rows  values of x, whose names are set as tics of the x axis
+#   panels, panel_names, columns: number of panels, their titles, how many in a row (0: any)
+#   rows       values of x, whose names are set as tics of the x axis
 #   series, names, colours
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
 #   turned     1 where the names of x are turned, so that they need room
@@ -26,7 +27,7 @@ set border 3
 set format y '%g'
 foot(i) = logarithmic ? bottom * (top / bottom) ** (0.03 + 0.05 * i) : bottom + (0.03 + 0.05 * i) * (top - bottom)
 above = series + published > 4 ? 140.0 : 115.0 # heading and key
-across = panels < 4 ? panels : int(ceil(sqrt(panels)))
+across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 1000 : 420 * across
 below = turned ? 185.0 : 160.0

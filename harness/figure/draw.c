@@ -14,6 +14,7 @@ enum {
     PATH_BYTES = 1024,
     CAPTION_BYTES = 1200,
     PANELS_MAX = 64,
+    COLUMNS_MAX = 5,
     LINE_CHARACTERS = 150,
     NARROW_CHARACTERS = 125,
     TIC_CHARACTERS = 40
@@ -103,6 +104,17 @@ static void put_point(const struct gnn_paper_figure *figure, uint32_t series, co
     }
 }
 
+/* Whether the picture shows anything of the series: it has cells, or published values that are drawn. */
+static bool is_shown(const struct gnn_paper_figure *figure, uint32_t series)
+{
+    uint32_t at[GNN_AXES_MAX] = {0};
+    bool shown = figure->series[series].has_cells;
+    do
+        shown = shown || isfinite(published_at(figure, series, at));
+    while (!shown && gnn_axes_next(figure, 0, at));
+    return shown;
+}
+
 /* Whether any series has a cell at this combination of facets. */
 static bool has_panel(const struct gnn_paper_figure *figure, const uint32_t *facets)
 {
@@ -160,7 +172,8 @@ static enum gnn_status put_over_x(const struct gnn_paper_figure *figure, uint32_
         const char *const x = figure->axes[0].values[at[0]];
         (void)fputs(x[0] != '\0' ? x : " ", data);
         for (uint32_t s = 0; s < figure->series_count; s++)
-            put_point(figure, s, at, data, &panels->range);
+            if (is_shown(figure, s))
+                put_point(figure, s, at, data, &panels->range);
         (void)fputs("\t.\n", data); /* blanks at a line's end are no field to gnuplot */
     }
     at[0] = 0;
@@ -202,6 +215,8 @@ static enum gnn_status put_quantiles(const struct gnn_paper_figure *figure, uint
         (void)fprintf(data, "%.9g", share);
         for (uint32_t s = 0; s < figure->series_count; s++) {
             const struct gnn_figure_value value = gnn_figure_value_at(figure, metric, s, at);
+            if (!is_shown(figure, s))
+                continue;
             put_number(value.state == GNN_VALUE_KNOWN ? unit * value.median : (double)NAN, data);
         }
         (void)fputc('\n', data);
@@ -249,11 +264,15 @@ static enum gnn_status put_accuracy(const struct gnn_paper_figure *figure, uint3
                                     struct panels *panels, struct gnn_err *err)
 {
     char name[sizeof panels->names[0]];
+    bool first = true;
     name_panel(figure, at, name, sizeof name);
     GNN_TRY(add_panel(figure, name, data, panels, err));
     for (uint32_t s = 0; s < figure->series_count; s++) {
         struct gnn_figure_progress progress;
-        (void)fputs(s > 0 ? "\n\n" : "", data);
+        if (!is_shown(figure, s))
+            continue;
+        (void)fputs(first ? "" : "\n\n", data);
+        first = false;
         (void)fputs("NaN\tNaN\n", data); /* so that there is a block even without an epoch */
         (void)gnn_figure_progress_begin(&progress, figure, s, at);
         while (gnn_figure_progress_next(&progress)) {
@@ -334,21 +353,40 @@ static void put_tics(const struct gnn_paper_figure *figure, FILE *script)
     (void)fputs(")\n", script);
 }
 
+/* Panels in a row: one for each value of the last facet, so that those of a column agree in it; 0: the script decides,
+ * as not every combination has a panel or one facet alone varies. */
+static uint32_t panel_columns(const struct gnn_paper_figure *figure, const struct panels *panels)
+{
+    uint32_t varying = 0, last = 0, all = 1;
+    for (uint32_t a = 1; a < figure->axis_count; a++) {
+        if (figure->axes[a].count == 1)
+            continue;
+        varying++;
+        last = figure->axes[a].count;
+        all *= last;
+    }
+    return varying > 1 && all == panels->count && last <= COLUMNS_MAX ? last : 0;
+}
+
 static void put_names(const struct gnn_paper_figure *figure, const struct panels *panels, FILE *script)
 {
-    (void)fprintf(script, "series = %u\npanels = %u\nrows = %u\n", figure->series_count, panels->count,
-                  figure->axes[0].count);
-    (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\n", figure->series_count,
-                  figure->series_count, panels->count);
-    for (uint32_t s = 0; s < figure->series_count; s++) {
-        char name[32];
-        (void)snprintf(name, sizeof name, "names[%u]", s + 1);
+    char name[32];
+    uint32_t shown = 0;
+    for (uint32_t s = 0; s < figure->series_count; s++)
+        shown += is_shown(figure, s) ? 1 : 0;
+    (void)fprintf(script, "series = %u\npanels = %u\ncolumns = %u\nrows = %u\n", shown, panels->count,
+                  panel_columns(figure, panels), figure->axes[0].count);
+    (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\n", shown, shown, panels->count);
+    for (uint32_t s = 0, i = 0; s < figure->series_count; s++) {
+        if (!is_shown(figure, s))
+            continue;
+        i++;
+        (void)snprintf(name, sizeof name, "names[%u]", i);
         put_text(script, name, figure->series[s].name);
-        (void)snprintf(name, sizeof name, "colours[%u]", s + 1);
+        (void)snprintf(name, sizeof name, "colours[%u]", i);
         put_text(script, name, palette[s % PALETTE]);
     }
     for (uint32_t p = 0; p < panels->count; p++) {
-        char name[32];
         (void)snprintf(name, sizeof name, "panel_names[%u]", p + 1);
         put_text(script, name, panels->names[p]);
     }
