@@ -11,7 +11,7 @@
 
 enum {
     POINTS_MAX = 400,           /* of a run's time series: more than a screen has room for */
-    SERIES_BYTES_MAX = 8 << 20, /* of all runs' time series */
+    SERIES_BYTES_MAX = 4 << 20, /* of all runs' time series */
     POINT_BYTES = 26 * 8,       /* at most: columns, and digits of a value */
     POINTS_LEAST = 16,
     REAL_DIGITS = 6
