@@ -15,6 +15,7 @@ HEADING = re.compile(r"^## ([\w-]+): (.*) \(\w+, (.*)\)$")
 CELLS = re.compile(r"^(\d+) of (\d+) cells are recorded$")
 VERDICT = re.compile(r"^ {2}(holds|DOES NOT HOLD|not measurable) +(\w+): (.*)$")
 CAUSE = re.compile(r"^ {6}likely cause: (.*)$")
+GAPS = "| not whole | why |"
 MISSING = re.compile(r"^not to be had: (.*)$")
 
 
@@ -56,7 +57,16 @@ def page(figures, rest):
         values = "; ".join(v["values"][:3]) + (f" and {len(v['values']) - 3} more" if len(v["values"]) > 3 else "")
         cause = f" Likely cause: {v['cause']}." if v["cause"] else ""
         lines.append(f"* {f['id']}, {v['name']}: `{v['text']}`, here {values}.{cause}")
-    return "\n".join(lines + ([] if failed else ["Nothing that was run."]) + ["", "## Ratios and sums", ""] + rest).rstrip() + "\n"
+    gaps = rest.index(GAPS) if GAPS in rest else len(rest)
+    parts = [*lines, *([] if failed else ["Nothing that was run."]), "", "## Ratios and sums", "", *rest[:gaps]]
+    if gaps < len(rest):
+        parts += ["## What is not whole", "", "A figure without all of its cells is judged by those that are there.", "", *rest[gaps:]]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def told(words):
+    """The command line, whose directory of datasets is the reader's own."""
+    return " ".join("DIR" if i > 0 and words[i - 1] == "--data" else word for i, word in enumerate(words))
 
 
 def main():
@@ -67,10 +77,10 @@ def main():
     parser.add_argument("figure_options", nargs="*", metavar="OPTION", help="of oocgnn figure, behind --: --scale 1/100, --any-build ...")
     a = parser.parse_args()
     line = [a.oocgnn, "figure", "--all", "--check", "--db", a.db, *a.figure_options]
-    told = subprocess.run(line, capture_output=True, text=True, check=False)
-    if "| paper | figures |" not in told.stdout:
-        sys.exit(f"{' '.join(line)}\n{told.stderr[-2000:]}")
-    text = f"Command: `{' '.join([os.path.basename(a.oocgnn), *line[1:]])}`.\n\n" + page(*read(told.stdout))
+    output = subprocess.run(line, capture_output=True, text=True, check=False)
+    if "| paper | figures |" not in output.stdout:
+        sys.exit(f"{' '.join(line)}\n{output.stderr[-2000:]}")
+    text = f"Command: `{told([os.path.basename(a.oocgnn), *line[1:]])}`.\n\n" + page(*read(output.stdout))
     print(text)
     if a.page:
         with open(a.page, encoding="utf-8") as source:
