@@ -127,14 +127,24 @@ static bool has_panel(const struct gnn_paper_figure *figure, const uint32_t *fac
     return false;
 }
 
+/* Whether a value tells nothing without the name of its axis. */
+static bool says_nothing(const char *value)
+{
+    return strcmp(value, "yes") == 0 || strcmp(value, "no") == 0 || strspn(value, "0123456789.") == strlen(value);
+}
+
 static void name_panel(const struct gnn_paper_figure *figure, const uint32_t *at, char *name, size_t name_bytes)
 {
     size_t used = 0;
     name[0] = '\0';
-    for (uint32_t a = 1; a < figure->axis_count && used < name_bytes; a++)
-        if (figure->axes[a].count > 1)
-            used += (size_t)snprintf(name + used, name_bytes - used, "%s%s", used == 0 ? "" : ", ",
-                                     figure->axes[a].values[at[a]]);
+    for (uint32_t a = 1; a < figure->axis_count && used < name_bytes; a++) {
+        const struct gnn_axis *const axis = &figure->axes[a];
+        const char *const value = axis->values[at[a]];
+        const bool named = says_nothing(value);
+        if (axis->count > 1)
+            used += (size_t)snprintf(name + used, name_bytes - used, "%s%s%s%s", used == 0 ? "" : ", ",
+                                     named ? axis->key : "", named ? "=" : "", value);
+    }
 }
 
 struct panels {
