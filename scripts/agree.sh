@@ -68,7 +68,7 @@ run() { # world, system+name=value..., dim, cap, trainer, further options
     for word in "${words[@]:1}"; do set+=(--set "${words[0]}.$word"); done
     [ -z "$readahead" ] || set+=(--device-readahead "$readahead")
     "$oocgnn" run "${world[@]}" --system "${words[0]}" "${set[@]}" --dataset papers100m --scale "$scale" --data "$data" --preset gnndrive \
-        --id-bytes 4 --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never "${@:6}" --db "$db" --json \
+        --id-bytes 4 --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --compute-threads 1 "${@:6}" --db "$db" --json \
         --quiet >/dev/null || echo "agree: $2, dim $3, $4, $5, $1: ended with status $?" >&2
 }
 

@@ -32,6 +32,7 @@ ROWS = {
     LAYOUT: ("agnes", ["--set", "agnes.layout=input"], ["paper"]),
     "diskgnn": ("diskgnn", [], ["paper", "equal"]),
     "mariusgnn": ("mariusgnn", [], ["paper"]),
+    "presort": ("presort", [], ["paper"]),  # no paper's: this project's own
     "ringsampler (sampling)": ("ringsampler", ["--sample-only"], ["paper"]),
 }
 PRESETS = {"paper": "gnndrive", "equal": "equal-memory"}
@@ -41,7 +42,7 @@ MODELS = {"sage": [], "gat": GAT, "gat-gpu": GAT + ["--compute", "model:gnndrive
 MODEL_TITLES = {"sage": "", "gat": ", GAT", "gat-gpu": ", GAT, a modelled GPU"}
 ASIDE = (LAYOUT, "ringsampler (sampling)")  # not ranked, and not in the second table
 THREADS = {"pygplus": ["workers", "gather_threads"], "ginex": ["samplers", "gather_threads"],
-           "gnndrive": ["samplers", "extractors"], "agnes": ["workers"], "ringsampler": ["threads"], "diskgnn": ["samplers", "rings"], "mariusgnn": ["loaders"]}
+           "gnndrive": ["samplers", "extractors"], "agnes": ["workers"], "ringsampler": ["threads"], "diskgnn": ["samplers", "rings"], "mariusgnn": ["loaders"], "presort": []}
 FINAL = ("ok", "oom", "oot")
 FIELDS = ["scale", "cap", "setting", "row", "status", "runs", "epoch_s", "low_s", "high_s", "first_s", "part",
           "prepare_s", "open_s", "prepared_mib", "reads_k", "read_gib", "written_mib", "hit", "memory", "peak_mib",
@@ -89,7 +90,7 @@ def prepared_dir(a):
 def command(a, cap, setting, row):
     system, words, _ = ROWS[row]
     line = [a.oocgnn, "run", "--system", system, "--dataset", "papers100m", "--scale", a.scale, "--data", a.data,
-            "--preset", PRESETS[setting], "--dim", a.dim, "--memory", cap, "--evaluate", "never", "--world", a.world,
+            "--preset", PRESETS[setting], "--dim", a.dim, "--memory", cap, "--evaluate", "never", "--compute-threads", "1", "--world", a.world,
             "--db", os.path.join(a.keep, "runs.db"), "--json", "--quiet"] + words + MODELS[a.model]
     if system == "diskgnn":
         line += ["--set", f"diskgnn.prepare_dir={prepared_dir(a)}"]
@@ -176,6 +177,8 @@ def memory(record, figures):
         return f"features {caches:.0f}, {figures['cache_permille'] / 10:.0f} % of the nodes"
     if record["system"] == "mariusgnn":
         return f"{figures['capacity']} of {figures['partitions']} partitions, {figures['resident_edges'] * 16 / 2**20:.0f} of edges"
+    if record["system"] == "presort":
+        return f"features {figures['row_slots'] * row_mib:.0f}; {figures['windows']} windows"
     return "page cache"
 
 
