@@ -155,6 +155,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 
 $(BUILD)/tests/op/test_cuda_%: LDLIBS += -lstdc++
 $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/op/test_cuda_*.c)): $(CUDA_HOST_OBJ)
+$(BUILD)/tests/op/test_cuda_races: $(BUILD)/host/tests/op/cuda_races.o
 
 # ---- CUDA ----
 

@@ -12,12 +12,26 @@
 
 #include "harness/tensor/cuda/runtime.h"
 #include "harness/tensor/cuda/spans.h"
+#include "tests/support/sanitizers.h"
 
 extern "C" {
 #define _Noreturn [[noreturn]]
 #include "harness/world/simulated/coroutine.h"
 #undef _Noreturn
 }
+
+/* To ThreadSanitizer a block's threads run in parallel: it does not watch the launcher's own words, a switch orders
+ * nothing, and a barrier orders what is given away at a word's address before what is taken there. */
+#if SANITIZERS_THREAD
+#include <sanitizer/tsan_interface.h>
+#define NOT_WATCHED __attribute__((no_sanitize("thread")))
+#define GIVE_ORDER(word) __tsan_release(word)
+#define TAKE_ORDER(word) __tsan_acquire(word)
+#else
+#define NOT_WATCHED
+#define GIVE_ORDER(word) (void)(word)
+#define TAKE_ORDER(word) (void)(word)
+#endif
 
 cuda_host_dim threadIdx, blockIdx, blockDim, gridDim;
 
@@ -26,9 +40,11 @@ namespace
 
 enum { WARP = 32, THREADS_MAX = 1024 };
 
-/* A barrier: those who arrive wait for the number of the next generation. */
+/* A barrier: those who arrive wait for the number of the next generation. One that is early for the next generation
+ * orders it at another word than those who are late for this one. */
 struct barrier {
     uint32_t arrived, generation;
+    uint64_t order[2];
 };
 
 struct thread {
@@ -44,7 +60,8 @@ struct launcher {
     struct barrier block, warps[THREADS_MAX / WARP];
     uint32_t thread_count, running;
     const std::function<void()> *kernel;
-    uint64_t progress; /* of barriers and ends: a round without any is a deadlock */
+    uint64_t progress;   /* of barriers and ends: a round without any is a deadlock */
+    uint64_t begin, end; /* of a block: where they order */
 };
 
 launcher l;
@@ -55,12 +72,13 @@ void fail(const char *what)
     std::abort();
 }
 
-void switch_to_launcher(struct thread *t)
+NOT_WATCHED void switch_to_launcher(struct thread *t)
 {
     sim_coroutine_switch(&t->stack, &l.self);
 }
 
-void wait_at(struct barrier *b, uint32_t wanted, const char *name)
+/* Waits for the others, and orders nothing. */
+NOT_WATCHED void wait_at(struct barrier *b, uint32_t wanted, const char *name)
 {
     struct thread *const t = &l.threads[l.running];
     const uint32_t generation = b->generation;
@@ -76,37 +94,50 @@ void wait_at(struct barrier *b, uint32_t wanted, const char *name)
     t->waits_at = NULL;
 }
 
-void thread_main(void *arg)
+/* The same, and what any did before it is done before what any does behind it. */
+NOT_WATCHED void order_at(struct barrier *b, uint32_t wanted, const char *name)
+{
+    uint64_t *const order = &b->order[b->generation % 2];
+    GIVE_ORDER(order);
+    wait_at(b, wanted, name);
+    TAKE_ORDER(order);
+}
+
+NOT_WATCHED void thread_main(void *arg)
 {
     struct thread *const t = static_cast<struct thread *>(arg);
     for (;;) { /* the stack serves every block */
+        TAKE_ORDER(&l.begin);
         (*l.kernel)();
+        GIVE_ORDER(&l.end);
         t->finished = true;
         l.progress++;
         switch_to_launcher(t);
     }
 }
 
-void open_thread(struct thread *t)
+NOT_WATCHED void open_thread(struct thread *t)
 {
     struct gnn_err err = {};
     if (t->open)
         return;
     if (sim_coroutine_open(&t->stack, thread_main, t, &err) != GNN_OK)
         fail(err.message);
+    t->stack.unordered = true;
     t->open = true;
 }
 
-void run_block()
+NOT_WATCHED void run_block()
 {
-    l.block = {0, 0};
+    l.block = {};
     for (barrier &b : l.warps)
-        b = {0, 0};
+        b = {};
     for (uint32_t i = 0; i < l.thread_count; i++) {
         open_thread(&l.threads[i]);
         l.threads[i].finished = false;
         l.threads[i].waits_at = NULL;
     }
+    GIVE_ORDER(&l.begin);
     for (uint32_t left = l.thread_count; left > 0;) {
         const uint64_t before = l.progress;
         left = 0;
@@ -121,11 +152,12 @@ void run_block()
         if (left > 0 && l.progress == before)
             fail("threads wait at barriers that others never reach");
     }
+    TAKE_ORDER(&l.end);
 }
 
 } // namespace
 
-void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<void()> &kernel)
+NOT_WATCHED void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<void()> &kernel)
 {
     if (threads == 0 || threads > THREADS_MAX || threads % WARP != 0)
         fail("a block's threads must be whole warps, 1024 at most");
@@ -141,29 +173,37 @@ void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<voi
     sim_coroutine_close(&l.self);
 }
 
-void __syncthreads()
+NOT_WATCHED void __syncthreads()
 {
     const cuda_host_dim own = threadIdx;
-    wait_at(&l.block, l.thread_count, "__syncthreads");
+    order_at(&l.block, l.thread_count, "__syncthreads");
     threadIdx = own;
 }
 
-void __syncwarp(uint32_t mask)
+NOT_WATCHED void __syncwarp(uint32_t mask)
 {
     const cuda_host_dim own = threadIdx;
     if (mask != 0xffffffffu)
         fail("only whole warps are supported");
-    wait_at(&l.warps[own.x / WARP], WARP, "__syncwarp");
+    order_at(&l.warps[own.x / WARP], WARP, "__syncwarp");
     threadIdx = own;
 }
 
-uint64_t cuda_host_exchange(uint64_t word, uint32_t from_lane)
+/* The lanes meet, and what they wrote to memory is not ordered by it. */
+NOT_WATCHED static void meet()
+{
+    const cuda_host_dim own = threadIdx;
+    wait_at(&l.warps[own.x / WARP], WARP, "a shuffle");
+    threadIdx = own;
+}
+
+NOT_WATCHED uint64_t cuda_host_exchange(uint64_t word, uint32_t from_lane)
 {
     const uint32_t me = threadIdx.x;
     l.threads[me].word = word;
-    __syncwarp();
+    meet();
     const uint64_t other = l.threads[me / WARP * WARP + from_lane].word;
-    __syncwarp(); /* nobody shows another word before all have read this one */
+    meet(); /* nobody shows another word before all have read this one */
     return other;
 }
 
@@ -716,5 +756,6 @@ void gnn_device_gemm(struct gnn_device *d, bool trans_a, bool trans_b, float alp
 
 enum gnn_status gnn_device_check(const struct gnn_device *d, struct gnn_err *err)
 {
+    ALONE;
     return d->err.status == GNN_OK ? GNN_OK : gnn_fail(err, d->err.status, "%s", d->err.message);
 }

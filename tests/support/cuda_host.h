@@ -7,8 +7,11 @@
  * launches, as a device's is by its shape. Any call can be told to sleep once, as a driver's may. Its clock goes by a
  * nanosecond a byte that is copied and a kernel that has run, so that times of copies are exact.
  *
- * Not shown by it: races within a warp between two barriers, alignment of vector accesses beyond what UBSan sees, the
- * GPU's own rounding of fused products and special functions, speed. */
+ * Under ThreadSanitizer the threads of a block count as parallel, ordered by __syncthreads and __syncwarp alone and not
+ * by shuffles: two that touch one word without a barrier between are a race, whoever came first.
+ *
+ * Not shown by it: races between blocks, which run one after another; alignment of vector accesses beyond what UBSan
+ * sees; the GPU's own rounding of fused products and special functions; speed. */
 #ifndef GNN_TESTS_CUDA_HOST_H
 #define GNN_TESTS_CUDA_HOST_H
 

@@ -24,8 +24,11 @@
 #if defined(__SANITIZE_THREAD__) || HAS_FEATURE(thread_sanitizer)
 #include <sanitizer/tsan_interface.h>
 #define UNDER_TSAN 1
+/* What a switch looks at is the executor's and no thread's. */
+#define NOT_WATCHED __attribute__((no_sanitize("thread")))
 #else
 #define UNDER_TSAN 0
+#define NOT_WATCHED
 #endif
 
 /* Runs on a coroutine's own stack. */
@@ -154,7 +157,7 @@ static void release(struct sim_coroutine *coroutine)
     (void)coroutine;
 }
 
-static void swap(struct sim_coroutine *from, struct sim_coroutine *to)
+NOT_WATCHED static void swap(struct sim_coroutine *from, struct sim_coroutine *to)
 {
     sim_stack_switch(&from->saved, to->saved);
 }
@@ -188,7 +191,7 @@ static void release(struct sim_coroutine *coroutine)
 }
 
 /* The adopted stack has no context of its own until it is left for the first time. */
-static void swap(struct sim_coroutine *from, struct sim_coroutine *to)
+NOT_WATCHED static void swap(struct sim_coroutine *from, struct sim_coroutine *to)
 {
     if (from->saved == NULL)
         from->saved = calloc(1, sizeof(ucontext_t));
@@ -265,20 +268,20 @@ void sim_coroutine_close(struct sim_coroutine *coroutine)
 
 /* ---- switching ---- */
 
-static void announce(struct sim_coroutine *from, const struct sim_coroutine *to, bool leaving)
+NOT_WATCHED static void announce(struct sim_coroutine *from, const struct sim_coroutine *to, bool leaving)
 {
 #if UNDER_ASAN
     __sanitizer_start_switch_fiber(leaving ? NULL : &from->fake_stack, to->bottom, to->bottom_bytes);
 #endif
 #if UNDER_TSAN
-    __tsan_switch_to_fiber(to->fiber, 0);
+    __tsan_switch_to_fiber(to->fiber, from->unordered || to->unordered ? __tsan_switch_to_fiber_no_sync : 0);
 #endif
     (void)from;
     (void)to;
     (void)leaving;
 }
 
-void sim_coroutine_switch(struct sim_coroutine *from, struct sim_coroutine *to)
+NOT_WATCHED void sim_coroutine_switch(struct sim_coroutine *from, struct sim_coroutine *to)
 {
     announce(from, to, false);
     swap(from, to);
@@ -287,7 +290,7 @@ void sim_coroutine_switch(struct sim_coroutine *from, struct sim_coroutine *to)
 #endif
 }
 
-_Noreturn void sim_coroutine_leave(struct sim_coroutine *from, struct sim_coroutine *to)
+NOT_WATCHED _Noreturn void sim_coroutine_leave(struct sim_coroutine *from, struct sim_coroutine *to)
 {
     announce(from, to, true);
     swap(from, to);

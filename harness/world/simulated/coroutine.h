@@ -21,6 +21,7 @@ struct sim_coroutine {
     const void *bottom;
     size_t bottom_bytes;
     void *fiber;
+    bool unordered; /* its user may set it: no switch to it or from it orders anything, as ThreadSanitizer sees it */
 };
 
 /* Makes the calling stack a coroutine. */
