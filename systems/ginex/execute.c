@@ -148,7 +148,7 @@ static enum gnn_status apply_changes(struct ginex_execution *x, const struct gin
 static enum gnn_status finish_gather(struct ginex_execution *x, struct ginex_trace_batch **of, uint32_t b,
                                      struct gnn_err *err)
 {
-    const uint32_t held = ginex_trainer_batches(x->s->config);
+    const uint32_t held = ginex_trainer_batches(x->s->env, x->s->config);
     const struct ginex_trace_batch *const batch = of[b % held];
     GNN_TRY(end_gather(x, batch, err));
     GNN_TRY(apply_changes(x, batch, b));
@@ -159,11 +159,11 @@ static enum gnn_status finish_gather(struct ginex_execution *x, struct ginex_tra
     return exchange_batch(x, b + 1, *next, next);
 }
 
-/* Trains b beside the gather of b + 1; with transfer=ahead the batch before b, while b crosses the bus. */
+/* Trains b beside the gather of b + 1; with transfer=ahead and a GPU the batch before b, while b crosses the bus. */
 static enum gnn_status train_batches(struct ginex_execution *x, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct ginex *s = x->s;
-    const uint32_t count = x->sb->count, held = ginex_trainer_batches(s->config), behind = held - GINEX_INPUTS;
+    const uint32_t count = x->sb->count, held = ginex_trainer_batches(s->env, s->config), behind = held - GINEX_INPUTS;
     struct ginex_trace_batch *of[GINEX_TRAINER_BATCHES_MAX] = {NULL}; /* batch b's at b % held */
     for (uint32_t i = 0; i < held; i++)
         of[i] = &x->batches[i];
@@ -202,7 +202,7 @@ static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *e
 {
     const struct ginex_config *config = x->s->config;
     const uint64_t bytes = ginex_batch_bytes(x->sb);
-    x->batch_count = config->trace_loaders * (config->trace_queue + 1) + ginex_trainer_batches(config);
+    x->batch_count = config->trace_loaders * (config->trace_queue + 1) + ginex_trainer_batches(x->s->env, config);
     GNN_NEW(x->batches, x->batch_count, err, "%" PRIu32 " ginex mini-batches", x->batch_count);
     GNN_TRY(gnn_mem_alloc(x->s->env->world, "ginex batches from the trace", gnn_mul_bytes(bytes, x->batch_count),
                           GNN_MEM_PLAIN, &x->memory, err));
@@ -218,11 +218,11 @@ static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_pipeli
     struct gnn_file *const file = gnn_stream_file_handle(x->sb->trace);
     const struct gnn_reader_config config = {
         .engine = x->s->env->io_engine, .depth = x->s->config->trace_depth, .files = &file, .file_count = 1};
-    uint32_t given = ginex_trainer_batches(x->s->config);
+    uint32_t given = ginex_trainer_batches(x->s->env, x->s->config);
     GNN_NEW(x->loaders, loaders, err, "%" PRIu32 " ginex trace loaders", loaders);
     for (struct loader *l = x->loaders; l < x->loaders + loaders; l++) {
-        GNN_TRY(gnn_pipeline_queue(pipeline, "trace batches to fill", queue + 1 + ginex_trainer_batches(x->s->config),
-                                   &l->empty, err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "trace batches to fill",
+                                   queue + 1 + ginex_trainer_batches(x->s->env, x->s->config), &l->empty, err));
         GNN_TRY(gnn_pipeline_queue(pipeline, "trace", queue, &l->loaded, err));
         GNN_TRY(gnn_reader_open(x->s->env->world, &config, &l->reader, err));
         for (uint32_t i = 0; i < queue + 1; i++)

@@ -46,10 +46,11 @@ struct ginex_config {
 };
 /* Inputs of mini-batches: one is gathered while the other trains. */
 enum { GINEX_INPUTS = 2, GINEX_TRAINER_BATCHES_MAX = GINEX_INPUTS + 1 };
-/* Mini-batches of the trace that the trainer holds; with transfer=ahead one more is on the bus. */
-static inline uint32_t ginex_trainer_batches(const struct ginex_config *config)
+/* Mini-batches of the trace that the trainer holds; with transfer=ahead and a GPU one more is on the bus. On the CPU
+ * nothing crosses: a batch that trained one step later would read rows that the next gather fills. */
+static inline uint32_t ginex_trainer_batches(const struct gnn_env *env, const struct ginex_config *config)
 {
-    return config->transfer == GNN_TRANSFER_AHEAD ? GINEX_TRAINER_BATCHES_MAX : GINEX_INPUTS;
+    return config->transfer == GNN_TRANSFER_AHEAD && gnn_env_on_device(env) ? GINEX_TRAINER_BATCHES_MAX : GINEX_INPUTS;
 }
 extern const struct gnn_option ginex_options[]; /* options.c */
 

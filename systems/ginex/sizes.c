@@ -77,7 +77,7 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
     if (env->workload->sample_only)
         return;
     const uint64_t batches =
-        config->trace_loaders * (config->trace_queue + UINT64_C(1)) + ginex_trainer_batches(config);
+        config->trace_loaders * (config->trace_queue + UINT64_C(1)) + ginex_trainer_batches(env, config);
     const uint64_t record =
         gnn_batch_bytes(&plan->largest, layers) + 3 * UINT64_C(4) * nodes + 3 * (uint64_t)GNN_PAGE_BYTES;
     const struct ginex_cache_config table = ginex_cache_settings(env, config); /* without a row */

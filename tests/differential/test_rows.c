@@ -60,6 +60,8 @@ static void test_rows_are_the_files_rows(void **state)
             for (size_t v = 0; f.direct && v < sizeof variants / sizeof *variants; v++)
                 check_rows_of(world, &f.graph, "gnndrive", variants[v]);
             check_rows_of(world, &f.graph, "ginex", OPTIONS("io=buffered", "superbatch=3", "gather_threads=3"));
+            check_rows_of(world, &f.graph, "ginex",
+                          OPTIONS("io=buffered", "superbatch=3", "gather_threads=3", "transfer=ahead"));
             for (size_t v = 0; f.direct && v < sizeof ginex / sizeof *ginex; v++)
                 check_rows_of(world, &f.graph, "ginex", ginex[v]);
             check_rows_of(world, &f.graph, "ringsampler", OPTIONS("io=buffered", "feature_io=buffered"));
