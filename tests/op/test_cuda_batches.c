@@ -663,10 +663,6 @@ static void test_every_failure_is_a_result_and_leaks_nothing(void **state)
 
 int main(void)
 {
-#ifdef __SANITIZE_THREAD__
-    print_message("skipped: slow under this sanitizer, and not yet run to the end\n[  SKIPPED ] 13 test(s)\n");
-    return 0;
-#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_staging_and_graphs_change_no_bit),
         cmocka_unit_test(test_shared_lists_change_no_bit),

@@ -67,10 +67,6 @@ static void test_a_full_device_is_a_result(void **state)
 
 int main(void)
 {
-#ifdef __SANITIZE_THREAD__
-    print_message("skipped: slow under this sanitizer, and not yet run to the end\n[  SKIPPED ] 3 test(s)\n");
-    return 0;
-#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_op_against_the_reference), cmocka_unit_test(test_a_second_run_gives_the_same_bits),
         cmocka_unit_test(test_activations_hide_no_nan),        cmocka_unit_test(test_models_are_those_of_pytorch),

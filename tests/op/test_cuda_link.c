@@ -186,10 +186,6 @@ static void test_a_full_device_is_a_result(void **state)
 
 int main(void)
 {
-#ifdef __SANITIZE_THREAD__
-    print_message("skipped: slow under this sanitizer, and not yet run to the end\n[  SKIPPED ] 4 test(s)\n");
-    return 0;
-#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_are_those_of_the_reference),
         cmocka_unit_test(test_the_loss_is_that_of_the_formulas),

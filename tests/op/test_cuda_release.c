@@ -151,10 +151,6 @@ static void test_a_slot_is_used_again_after_its_event(void **state)
 
 int main(void)
 {
-#ifdef __SANITIZE_THREAD__
-    print_message("skipped: slow under this sanitizer, and not yet run to the end\n[  SKIPPED ] 1 test(s)\n");
-    return 0;
-#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_slot_is_used_again_after_its_event),
     };
