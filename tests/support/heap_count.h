@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static atomic_long heap_blocks, heap_bytes, heap_calls;
+/* A program looks at some of them. */
+__attribute__((unused)) static atomic_long heap_blocks, heap_bytes, heap_calls;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || SANITIZERS_CLANG_FEATURE(thread_sanitizer) ||     \
     SANITIZERS_CLANG_FEATURE(address_sanitizer)
