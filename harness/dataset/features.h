@@ -5,6 +5,10 @@
 
 #include "harness/oocgnn.h"
 
+/* `signal` of a graph without a reach, and of one with a reach, whose rows show their class more or less clearly. */
+#define GNN_FEATURE_SIGNAL 0.75
+#define GNN_FEATURE_SIGNAL_REACH 3.0
+
 /* row (dim) = amplitude * sign(class, column) + noise(node, column). The signs are +1 or -1, hashed; the noise is the
  * sum of four uniforms, scaled to variance 1 (Irwin-Hall: symmetric, inside +-3.47). amplitude 0 gives noise alone. */
 void gnn_feature_row(uint64_t key, uint32_t class, uint32_t node, uint32_t dim, float amplitude, float *row);

@@ -2,7 +2,6 @@
  * 8 B a node for indptr, 4 B a node of the splits, and the chunks in flight. */
 #include "harness/dataset/chunks.h"
 #include "harness/dataset/commit.h"
-#include "harness/dataset/features.h"
 #include "harness/dataset/import_parts.h"
 #include "harness/dataset/kron.h"
 #include "harness/dataset/read.h"
@@ -40,14 +39,8 @@ static void fill_labels(const void *ctx, uint64_t first, uint64_t count, void *d
 
 static void fill_features(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
-    const struct gnn_recipe *recipe = &((const struct generator *)ctx)->recipe;
-    const uint32_t dim = recipe->options.dim;
-    float *rows = dst;
-    for (uint64_t i = 0; i < count; i++) {
-        const gnn_node node = (gnn_node)(first + i);
-        gnn_feature_row(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim, recipe->amplitude,
-                        rows + i * dim);
-    }
+    const struct generator *g = ctx;
+    gnn_recipe_features(&g->recipe, (gnn_node)first, count, dst);
 }
 
 static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *fill, uint64_t items,

@@ -448,7 +448,7 @@ enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_
     assert(k.levels <= GNN_KRON_LEVELS_MAX);
     k.nodes = 1u << k.levels;
     k.edges = (uint64_t)k.nodes * GNN_KRON_EDGES_PER_NODE;
-    k.amplitude = gnn_feature_amplitude(options->signal, entry->classes, k.dim);
+    k.amplitude = gnn_feature_amplitude(GNN_FEATURE_SIGNAL, entry->classes, k.dim);
     const enum gnn_status status = access(job->out_dir, F_OK) == 0 ? add_to_existing(&k, err) : write_dataset(&k, err);
     free(k.window);
     for (uint32_t t = 0; t < k.threads; t++)

@@ -106,8 +106,8 @@ struct gnn_generate_options {
     double locality;        /* below 0 = the registry's */
     double degree_exponent; /* 0 = the registry's */
     double label_noise;
-    double signal;
-    double reach; /* from here on below 0 (coupling: -2) = the registry's */
+    double signal; /* below 0 = the usual one, with a reach or without */
+    double reach;  /* from here to coupling below 0 (coupling: -2) = the registry's */
     double spread;
     double empty;
     double list_mean;
@@ -115,6 +115,7 @@ struct gnn_generate_options {
     double train_mean;
     double hub_shift;
     double coupling;
+    uint32_t votes;
     uint32_t levels; /* kron alone: log2 of its nodes; 0 = the registry's */
 };
 extern const struct gnn_option gnn_generate_table[];

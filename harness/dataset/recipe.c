@@ -35,8 +35,9 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "alpha of the in-degrees' power law, above 2; 0 = the dataset's own"},
     {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
      .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
-    {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
-     .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
+    {OPTION(signal), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 10,
+     .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours; -1 = "
+             "0.75, with a reach 3"},
     {OPTION(reach), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
      .help = "share of the nodes that mini-batches ever see: a set, closed under neighbours, that holds all splits; "
              "0 = none, and Zipf's own popularity and the usual homophily with it, -1 = the dataset's own"},
@@ -57,6 +58,9 @@ const struct gnn_option gnn_generate_table[] = {
     {OPTION(coupling), .type = GNN_OPT_F64, .def = "-2", .min = -2, .max = 1,
      .help = "with a reach: share of it whose lists are as long as the node is popular, below 0 as short; -2 = the "
              "dataset's own"},
+    {OPTION(votes), .type = GNN_OPT_U32, .unit = "entries", .def = "16", .min = 0, .max = 64,
+     .help = "with a reach: entries of a training, validation or test node's list that decide its label; 0 = its class "
+             "does, as where the list is empty"},
     {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
      .help = "kron alone: 2^levels nodes; 0 = its 23"},
     {0},
@@ -84,6 +88,7 @@ enum gnn_status gnn_generate_set(struct gnn_generate_options *options, const cha
 }
 
 static const double usual_homophily = 0.7;
+static const uint32_t usual_votes = 16; /* as in the table */
 
 static void fill_in(struct gnn_generate_options *options, const struct gnn_registry_entry *entry)
 {
@@ -98,6 +103,7 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
     if (entry->laws != NULL) { /* read with the graph's other figures */
         options->homophily = entry->laws->homophily;
         options->label_noise = entry->laws->label_noise;
+        options->votes = 0; /* homophily was read off labels, which are the classes then */
     }
     static const struct gnn_registry_reach none = {0};
     const struct gnn_registry_reach *const own = options->reach == 0 ? &none : &entry->reach; /* 0 = without its own */
@@ -112,6 +118,8 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
             *wanted[i] = have[i];
     if (options->coupling < -1)
         options->coupling = own->coupling;
+    if (options->signal < 0)
+        options->signal = options->reach > 0 ? GNN_FEATURE_SIGNAL_REACH : GNN_FEATURE_SIGNAL;
     if (options->spread == 0)
         options->spread = 1;
 }
@@ -126,7 +134,7 @@ static enum gnn_status check_reach(const struct gnn_generate_options *given, con
     } others[] = {{"spread", given->spread >= 0},         {"empty", given->empty >= 0},
                   {"list_mean", given->list_mean >= 0},   {"train_empty", given->train_empty >= 0},
                   {"train_mean", given->train_mean >= 0}, {"hub_shift", given->hub_shift >= 0},
-                  {"coupling", given->coupling >= -1}};
+                  {"coupling", given->coupling >= -1},    {"votes", given->votes != usual_votes}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given && settled->reach == 0)
             return gnn_fail(err, GNN_EUSAGE, "option %s goes with a reach, which this graph has not: say --reach",
@@ -148,6 +156,7 @@ static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe)
                                      .train_count = n->train,
                                      .split_count = n->train + n->valid + n->test,
                                      .hub_shift = o->hub_shift,
+                                     .votes = o->votes,
                                      .coupling = o->coupling};
     if (laws != NULL) {
         reach.popularity = laws->popularity.count > 0 ? &laws->popularity : NULL;
@@ -239,6 +248,18 @@ void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t
     gnn_procedural_labels(recipe->graph, first, (uint32_t)count, (uint32_t *)labels); /* classes are fewer than 2^31 */
 }
 
+void gnn_recipe_features(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, float *rows)
+{
+    const uint32_t dim = recipe->options.dim;
+    assert(first + count <= recipe->counts.nodes);
+    for (uint64_t i = 0; i < count; i++) {
+        const gnn_node node = (gnn_node)(first + i);
+        const float amplitude = recipe->amplitude * (float)gnn_procedural_clarity(recipe->graph, node);
+        gnn_feature_row(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim, amplitude,
+                        rows + i * dim);
+    }
+}
+
 uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split)
 {
     if (split == GNN_RECIPE_TRAIN)
@@ -278,7 +299,7 @@ static bool is_parameter(const char *option, bool has_reach)
 {
     static const char *const others[] = {"dim", "id_bytes", "threads", "levels", NULL};
     static const char *const of_reach[] = {"reach",      "spread",    "empty",    "list_mean", "train_empty",
-                                           "train_mean", "hub_shift", "coupling", NULL};
+                                           "train_mean", "hub_shift", "coupling", "votes",     NULL};
     return !is_among(option, others) && (has_reach || !is_among(option, of_reach));
 }
 

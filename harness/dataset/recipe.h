@@ -35,6 +35,9 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
 /* Labels of nodes [first, first + count). */
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels);
 
+/* Feature rows of nodes [first, first + count), options.dim wide. */
+void gnn_recipe_features(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, float *rows);
+
 /* Members of a split in ascending order: disjoint runs of one permutation of the nodes, or of the reach. */
 enum gnn_recipe_split { GNN_RECIPE_TRAIN, GNN_RECIPE_VALID, GNN_RECIPE_TEST };
 extern const char *const gnn_recipe_split_names[]; /* the dataset's file names: index = enum */

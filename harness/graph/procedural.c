@@ -14,12 +14,13 @@ enum {
     TIERS = 32,             /* of popularity: a class has fewer than 2^32 members */
     DEGREE_LIMIT = 1 << 20, /* longest list at any scale; bounds the table */
     TIER_GUIDE_BITS = 6,
+    VOTES_MAX = 64,
     BATCH = 256, /* nodes whose walks through the permutation overlap */
 };
 
 struct gnn_procedural {
     struct gnn_procedural_config config;
-    uint64_t edge_key, hub_key, label_key, split_key;
+    uint64_t edge_key, hub_key, label_key, split_key, clarity_key;
     struct gnn_class_groups groups;
     struct gnn_reach *reach; /* NULL: none */
     unsigned rank_half_bits; /* of the permutation that deals out the degrees */
@@ -27,6 +28,7 @@ struct gnn_procedural {
         *rank_round[GNN_PERMUTE_ROUNDS]; /* (2^rank_half_bits) its round functions, tabulated: one block of memory */
     uint32_t homophily_24bit;            /* of 2^24 */
     uint32_t label_noise_24bit;          /* of 2^24 */
+    uint32_t votes;
     uint32_t degree_max;
     struct gnn_degree_law lists;                      /* of nodes outside the reach */
     double tier_cdf[TIERS + 1];                       /* running sum of the tier weights; [0] = 0 */
@@ -147,35 +149,6 @@ static uint32_t other_class(const struct gnn_procedural *g, uint32_t class, uint
 {
     const uint32_t other = gnn_below32(bits, g->config.class_count - 1);
     return other < class ? other : other + 1;
-}
-
-static inline uint32_t label_in(const struct gnn_procedural *graph, gnn_node node, uint32_t class)
-{
-    const uint64_t draw = gnn_splitmix64_at(graph->label_key, node);
-    if ((draw & 0xffffff) >= graph->label_noise_24bit)
-        return class;
-    return other_class(graph, class, (uint32_t)(draw >> 32));
-}
-
-uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node)
-{
-    return label_in(graph, node, gnn_procedural_class(graph, node));
-}
-
-void gnn_procedural_labels(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *labels)
-{
-    assert((uint64_t)first + count <= graph->config.node_count);
-    for (uint32_t i = 0; i < count; i++)
-        labels[i] = label_in(graph, first + i, gnn_class_of(&graph->groups, first + i));
-    if (graph->reach == NULL)
-        return;
-    const uint32_t members = gnn_reach_count(graph->reach);
-    for (uint32_t index = gnn_reach_from(graph->reach, first); index < members; index++) {
-        const gnn_node node = gnn_reach_node(graph->reach, index);
-        if (node - first >= count)
-            return;
-        labels[node - first] = label_in(graph, node, gnn_reach_class(graph->reach, index));
-    }
 }
 
 /* ---- neighbours ---- */
@@ -316,6 +289,75 @@ void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node
         out[i] = entry_of(graph, &list, (uint32_t)(edge_offset[i] - begin));
 }
 
+/* ---- labels ---- */
+
+/* Sums of 32 bits, so that a label does not depend on a rounding. */
+static uint32_t clarity_of(const struct gnn_procedural *g, gnn_node node)
+{
+    return (uint32_t)(gnn_splitmix64_at(g->clarity_key, node) >> 41) + 1;
+}
+
+double gnn_procedural_clarity(const struct gnn_procedural *graph, gnn_node node)
+{
+    return graph->reach != NULL ? clarity_of(graph, node) * 0x1p-22 : 1;
+}
+
+/* The class that the first entries of a member's list show most clearly; that of the first of them among equals. */
+static uint32_t voted_class(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
+{
+    const struct list list = list_of(g, node, degree);
+    const uint32_t count = gnn_min_u32(degree, g->votes);
+    uint32_t class[VOTES_MAX], votes[VOTES_MAX] = {0}, best = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const gnn_node source = entry_of(g, &list, i);
+        uint32_t at = 0;
+        class[i] = gnn_procedural_class(g, source);
+        while (class[at] != class[i])
+            at++;
+        votes[at] += clarity_of(g, source);
+        if (votes[at] > votes[best])
+            best = at;
+    }
+    return class[best];
+}
+
+static uint32_t true_label(const struct gnn_procedural *g, gnn_node node, uint32_t index)
+{
+    const uint32_t degree = gnn_reach_is_split(g->reach, index) && g->votes > 0 ? gnn_reach_degree(g->reach, index) : 0;
+    return degree > 0 ? voted_class(g, node, degree) : gnn_reach_class(g->reach, index);
+}
+
+static inline uint32_t label_in(const struct gnn_procedural *graph, gnn_node node, uint32_t class)
+{
+    const uint64_t draw = gnn_splitmix64_at(graph->label_key, node);
+    if ((draw & 0xffffff) >= graph->label_noise_24bit)
+        return class;
+    return other_class(graph, class, (uint32_t)(draw >> 32));
+}
+
+uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node)
+{
+    const uint32_t index = graph->reach != NULL ? gnn_reach_index(graph->reach, node) : GNN_NODE_NONE;
+    return label_in(graph, node,
+                    index != GNN_NODE_NONE ? true_label(graph, node, index) : gnn_class_of(&graph->groups, node));
+}
+
+void gnn_procedural_labels(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *labels)
+{
+    assert((uint64_t)first + count <= graph->config.node_count);
+    for (uint32_t i = 0; i < count; i++)
+        labels[i] = label_in(graph, first + i, gnn_class_of(&graph->groups, first + i));
+    if (graph->reach == NULL)
+        return;
+    const uint32_t members = gnn_reach_count(graph->reach);
+    for (uint32_t index = gnn_reach_from(graph->reach, first); index < members; index++) {
+        const gnn_node node = gnn_reach_node(graph->reach, index);
+        if (node - first >= count)
+            return;
+        labels[node - first] = label_in(graph, node, true_label(graph, node, index));
+    }
+}
+
 /* ---- splits ---- */
 
 uint32_t gnn_procedural_reach_count(const struct gnn_procedural *graph)
@@ -368,6 +410,7 @@ static enum gnn_status check_reach(const struct gnn_procedural_config *config, s
         {"training list mean", c->train_mean, 0, config->node_count},
         {"hub shift", c->hub_shift, config->popularity < 1 || c->popularity != NULL ? 0 : 1e-9, 1},
         {"coupling", c->coupling, -1, 1},
+        {"votes", c->votes, 0, VOTES_MAX},
         {"locality beside a reach", config->locality, 0, 0},
     };
     if (c->share == 0)
@@ -458,6 +501,8 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     g->hub_key = gnn_rng_fork(config->seed, "graph.hub");
     g->label_key = gnn_rng_fork(config->seed, "graph.label");
     g->split_key = gnn_rng_fork(config->seed, "split");
+    g->clarity_key = gnn_rng_fork(config->seed, "graph.clarity");
+    g->votes = config->reach.votes;
     g->homophily_24bit = (uint32_t)(config->homophily * 0x1p24);
     g->label_noise_24bit = config->class_count > 1 ? (uint32_t)(config->label_noise * 0x1p24) : 0;
     build_tiers(g);

@@ -35,6 +35,7 @@ struct gnn_reach_config {
     uint32_t train_count; /* training nodes: the first of a permutation of K (gnn_procedural_split_node) */
     uint32_t split_count; /* nodes of all splits, which K has to hold */
     double hub_shift; /* q: K's node of quantile x is drawn like (x + q)^-popularity; above 0 from popularity 1 on */
+    uint32_t votes;   /* entries of a list that its owner's label is taken from at most; 0: it is the class */
     double coupling;  /* [-1, 1]: share of K whose list is as long as it is popular; below 0: as short */
     const struct gnn_rank_law *popularity, *degrees, *train_degrees, *rest_degrees; /* read; NULL: none. Not kept */
 };
@@ -75,8 +76,12 @@ gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node n
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out);
 
-/* The community a node belongs to, and the label it shows (the same but for label_noise). */
+/* The community a node belongs to. */
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node);
+/* How clearly a node shows it: in (0, 2), uniform, with a reach; 1 without. */
+double gnn_procedural_clarity(const struct gnn_procedural *graph, gnn_node node);
+/* The label a node shows, which is its class but for label_noise. With a reach and its `votes` a node of a split whose
+ * list is not empty shows the class whose nodes among the first entries are clearest, added up. */
 uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node);
 /* Labels of nodes [first, first + count), several times faster a node. */
 void gnn_procedural_labels(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *labels);

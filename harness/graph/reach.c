@@ -45,6 +45,7 @@ struct gnn_reach {
     double rank_at[CELLS + 1];   /* quantile below which members have the first i / CELLS of the weight */
     uint32_t coupled_24bit;      /* of 2^24: members whose degree goes with their popularity */
     bool reversed;               /* ... the other way round */
+    uint32_t split_count;        /* members that are in a split */
     uint32_t train_count;        /* members whose lists are train_lists'; 0: none */
     double edges;
     struct gnn_degree_law lists, train_lists;
@@ -161,6 +162,11 @@ static double degree_rank(const struct gnn_reach *r, uint32_t index)
     const uint32_t rank = (uint32_t)((step * place + offset_of(r, class, run, !coupled, length)) % length);
     const double falling = (rank + (order_of_run(c, run) + 0.5) / c->runs) / length;
     return coupled && r->reversed ? 1 - falling : falling;
+}
+
+bool gnn_reach_is_split(const struct gnn_reach *r, uint32_t index)
+{
+    return gnn_permute_back(r->split_key, r->count, index) < r->split_count;
 }
 
 static inline bool is_train(const struct gnn_reach *r, uint32_t index)
@@ -348,6 +354,7 @@ enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struc
     GNN_NEW(r, 1, err, "reach of a generated graph");
     r->count = gnn_max_u32((uint32_t)(c->share * config->node_count + 0.5), 1);
     r->count = gnn_min_u32(r->count, config->node_count);
+    r->split_count = c->split_count;
     const double span = fmax(floor(c->spread * config->node_count + 0.5), r->count);
     r->step = (uint64_t)(span * 0x1p32) / r->count;
     r->place_key = gnn_rng_fork(config->seed, "reach.place");

@@ -35,6 +35,8 @@ uint32_t gnn_reach_index(const struct gnn_reach *reach, gnn_node node);
 uint32_t gnn_reach_from(const struct gnn_reach *reach, gnn_node node);
 
 uint32_t gnn_reach_class(const struct gnn_reach *reach, uint32_t index);
+/* Whether it is a training, validation or test node. */
+bool gnn_reach_is_split(const struct gnn_reach *reach, uint32_t index);
 uint32_t gnn_reach_degree(const struct gnn_reach *reach, uint32_t index);
 
 /* A member of the class other than `own`, by popularity. `place` in [0, 1): where in the list the entry stands, so that

@@ -230,7 +230,7 @@ static void test_same_blocks(void **state)
 static void test_identity(void **state)
 {
     struct gnn_world *const world = *state;
-    enum { COUNT = 9 };
+    enum { COUNT = 11 };
     struct gnn_generate_options options[COUNT];
     for (size_t i = 0; i < COUNT; i++)
         gnn_option_defaults(gnn_generate_table, &options[i]);
@@ -242,6 +242,8 @@ static void test_identity(void **state)
     options[6].threads = 7; /* does not change the graph */
     options[7].id_width = GNN_ID_WIDTH_8;
     options[8].reach = 0;
+    options[9].votes = 4;
+    options[10].signal = 1;
     char digests[COUNT][40];
     for (size_t i = 0; i < COUNT; i++) {
         struct gnn_synthetic *s = NULL;

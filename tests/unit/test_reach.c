@@ -160,6 +160,68 @@ static void test_lengths(void **state)
     gnn_procedural_close(graph);
 }
 
+/* The class that has most of the clarity of the first entries, by sums over all classes; own for an empty list. */
+static uint32_t plain_vote(const struct gnn_procedural *graph, gnn_node v, uint32_t votes)
+{
+    double sums[20] = {0};
+    const uint32_t d = gnn_procedural_degree(graph, v);
+    uint32_t best = gnn_procedural_class(graph, v);
+    for (uint32_t k = 0; k < d && k < votes; k++) {
+        const gnn_node source = gnn_procedural_neighbour(graph, v, d, k);
+        sums[gnn_procedural_class(graph, source)] += gnn_procedural_clarity(graph, source);
+    }
+    for (uint32_t c = 0; c < 20; c++)
+        best = sums[c] > sums[best] ? c : best;
+    return best;
+}
+
+/* Labels of the splits are what their lists show, those of all others their classes. */
+static void test_labels_are_what_lists_show(void **state)
+{
+    (void)state;
+    static const uint32_t votes[] = {0, 1, 16};
+    for (size_t i = 0; i < sizeof votes / sizeof votes[0]; i++) {
+        struct gnn_procedural_config config = base;
+        config.label_noise = 0;
+        config.reach.votes = votes[i];
+        struct gnn_procedural *const graph = open_graph(&config);
+        bool *const in_split = calloc(config.node_count, sizeof *in_split);
+        uint32_t others = 0;
+        for (uint32_t s = 0; s < config.reach.split_count; s++)
+            in_split[gnn_procedural_split_node(graph, s)] = true;
+        for (gnn_node v = 0; v < config.node_count; v++) {
+            const uint32_t class = gnn_procedural_class(graph, v), label = gnn_procedural_label(graph, v);
+            assert_int_equal(label, in_split[v] ? plain_vote(graph, v, votes[i]) : class);
+            others += label != class;
+        }
+        if (votes[i] == 0)
+            assert_int_equal(others, 0);
+        if (votes[i] == 1) /* the first entry's, of another class in 30 %; 5 and 33 % have none */
+            expect_near(others, 0.3 * (0.95 * 4000 + 0.67 * 2000), 120, "labels of another class");
+        free(in_split);
+        gnn_procedural_close(graph);
+    }
+}
+
+/* Uniform in 0 to 2. */
+static void test_clarity(void **state)
+{
+    (void)state;
+    struct gnn_procedural *const graph = open_graph(&base);
+    double sum = 0, squares = 0, least = 2, most = 0;
+    for (gnn_node v = 0; v < base.node_count; v++) {
+        const double clarity = gnn_procedural_clarity(graph, v);
+        sum += clarity;
+        squares += clarity * clarity;
+        least = fmin(least, clarity);
+        most = fmax(most, clarity);
+    }
+    expect_near(sum / base.node_count, 1, 0.005, "mean");
+    expect_near(squares / base.node_count, 4.0 / 3, 0.01, "mean square");
+    assert_true(least > 0 && least < 0.001 && most > 1.999 && most <= 2);
+    gnn_procedural_close(graph);
+}
+
 static int falling(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -338,6 +400,8 @@ int main(void)
         cmocka_unit_test(test_members),
         cmocka_unit_test(test_closed),
         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_labels_are_what_lists_show),
+        cmocka_unit_test(test_clarity),
         cmocka_unit_test(test_popularity_at_any_size),
         cmocka_unit_test(test_laws_that_were_read),
         cmocka_unit_test(test_coupling),
