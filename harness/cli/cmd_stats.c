@@ -180,6 +180,7 @@ static enum gnn_status measure(struct gnn_world *world, const struct request *r,
                                             .accesses_max = c->accesses,
                                             .window_bytes = c->window_bytes,
                                             .lists = c->lists,
+                                            .mixing = c->recipe_from[0] != '\0',
                                             .stop = gnn_cli_stop_on_signals()};
     const struct gnn_stats_heading heading = {.dataset = dataset, .config = &config};
     struct gnn_stats *stats;

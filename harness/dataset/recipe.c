@@ -163,6 +163,7 @@ static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe)
         reach.degrees = laws->degrees.count > 0 ? &laws->degrees : NULL;
         reach.train_degrees = laws->train_degrees.count > 0 ? &laws->train_degrees : NULL;
         reach.rest_degrees = laws->rest_degrees.count > 0 ? &laws->rest_degrees : NULL;
+        reach.mixing = laws->mixing.groups > 0 ? &laws->mixing : NULL;
     }
     return reach;
 }

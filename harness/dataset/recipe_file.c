@@ -102,6 +102,77 @@ static enum gnn_status read_law(const char *path, const struct gnn_ini_section *
     return gnn_fail(err, GNN_EUSAGE, "%s:%u: [%s] ends at %g, expected 1", path, section->line, section->name, upto);
 }
 
+/* The numbers of a text, at most max; returns how many, 0 for a text that is none. */
+static uint32_t parse_numbers(const char *text, double *out, uint32_t max)
+{
+    uint32_t count = 0;
+    while (*text != '\0') {
+        char *end = NULL;
+        const double number = strtod(text, &end);
+        if (end == text || !isfinite(number) || count == max)
+            return 0;
+        out[count++] = number;
+        for (text = end; *text == ' '; text++) {
+        }
+    }
+    return count;
+}
+
+/* "lists = 2 9": where groups of lists end; the last one has no end. */
+static bool read_groups(const struct gnn_ini_entry *entry, struct gnn_mixing *mixing)
+{
+    double ends[GNN_MIXING_GROUPS];
+    const uint32_t count = parse_numbers(entry->value, ends, GNN_MIXING_GROUPS - 1);
+    if (strcmp(entry->key, "lists") != 0 || count == 0)
+        return false;
+    for (uint32_t g = 0; g < count; g++) {
+        if (!(ends[g] >= 1 && ends[g] < UINT32_MAX) || (g > 0 && ends[g] <= ends[g - 1]))
+            return false;
+        mixing->upto[g] = (uint32_t)ends[g];
+    }
+    mixing->upto[count] = UINT32_MAX;
+    mixing->groups = count + 1;
+    return true;
+}
+
+/* "0.001 = 0.1 0.3 0.6": shares of point i, which add up to 1; upto is what stands before them. */
+static bool read_shares(const struct gnn_ini_entry *entry, uint32_t i, struct gnn_mixing *mixing, double *upto)
+{
+    double shares[GNN_MIXING_GROUPS], sum = 0;
+    if (!parse_number(entry->key, upto) || parse_numbers(entry->value, shares, mixing->groups) != mixing->groups)
+        return false;
+    for (uint32_t g = 0; g < mixing->groups; g++) {
+        if (shares[g] < 0)
+            return false;
+        mixing->share[g][i] = shares[g];
+        sum += shares[g];
+    }
+    return fabs(sum - 1) < 1e-3;
+}
+
+static enum gnn_status read_mixing(const char *path, const struct gnn_ini_section *section,
+                                   struct gnn_recipe_file *file, struct gnn_err *err)
+{
+    const struct gnn_rank_law *const law = &file->laws.popularity;
+    struct gnn_mixing *const mixing = &file->laws.mixing;
+    if (law->count == 0 || section->entry_count != law->count + 1)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s:%u: [mixing] stands behind [popularity] and has a line for each of its %u, and one more",
+                        path, section->line, law->count);
+    for (uint32_t i = 0; i < section->entry_count; i++) {
+        const struct gnn_ini_entry *const entry = &section->entries[i];
+        double upto = 0;
+        const bool good = i == 0 ? read_groups(entry, mixing)
+                                 : read_shares(entry, i - 1, mixing, &upto) && fabs(upto - law->upto[i - 1]) < 1e-6;
+        if (!good)
+            return gnn_fail(err, GNN_EUSAGE,
+                            "%s:%u: \"%s = %s\": expected ends of at most %d lists, then for each line of popularity "
+                            "as many shares and one more, which add up to 1",
+                            path, entry->line, entry->key, entry->value, GNN_MIXING_GROUPS - 1);
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status read_section(const char *path, const struct gnn_ini_section *section,
                                     struct gnn_recipe_file *file, struct gnn_err *err)
 {
@@ -110,10 +181,12 @@ static enum gnn_status read_section(const char *path, const struct gnn_ini_secti
     for (size_t i = 0; i < LAWS_COUNT; i++)
         if (strcmp(section->name, laws[i].section) == 0)
             return read_law(path, section, (struct gnn_rank_law *)(void *)((char *)&file->laws + laws[i].offset), err);
+    if (strcmp(section->name, "mixing") == 0)
+        return read_mixing(path, section, file, err);
     return gnn_fail(
         err, GNN_EUSAGE,
-        "%s:%u: a recipe has no section [%s]; it has graph, degrees, train degrees, rest degrees, popularity", path,
-        section->line, section->name);
+        "%s:%u: a recipe has no section [%s]; it has graph, degrees, train degrees, rest degrees, popularity, mixing",
+        path, section->line, section->name);
 }
 
 static void point_to_own(struct gnn_recipe_file *file)
@@ -130,14 +203,19 @@ static void sum_up(struct gnn_recipe_file *file)
 {
     const struct gnn_rank_law *const all[] = {&file->laws.degrees, &file->laws.train_degrees, &file->laws.rest_degrees,
                                               &file->laws.popularity};
-    double sums[LAWS_COUNT][2 * GNN_LAW_POINTS_MAX] = {{0}};
+    struct {
+        double laws[LAWS_COUNT][2 * GNN_LAW_POINTS_MAX];
+        struct gnn_mixing mixing;
+    } sums;
+    memset(&sums, 0, sizeof sums);
+    memcpy(&sums.mixing, &file->laws.mixing, sizeof sums.mixing); /* padding too, which is zeros */
     for (size_t i = 0; i < LAWS_COUNT; i++)
         for (size_t k = 0; k < all[i]->count; k++) {
-            sums[i][2 * k] = all[i]->upto[k];
-            sums[i][2 * k + 1] = all[i]->mean[k];
+            sums.laws[i][2 * k] = all[i]->upto[k];
+            sums.laws[i][2 * k + 1] = all[i]->mean[k];
         }
     char checksum[GNN_CHECKSUM_TEXT];
-    gnn_checksum_of(sums, sizeof sums, checksum);
+    gnn_checksum_of(&sums, file->laws.mixing.groups > 0 ? sizeof sums : sizeof sums.laws, checksum);
     memcpy(file->laws.checksum, checksum, sizeof checksum);
 }
 
@@ -187,6 +265,22 @@ enum gnn_status gnn_recipe_file_parse(const char *name, const char *text, struct
 
 /* ---- writing ---- */
 
+static void write_mixing(const struct gnn_recipe_laws *from, FILE *out)
+{
+    const struct gnn_mixing *const mixing = &from->mixing;
+    if (mixing->groups < 2)
+        return;
+    (void)fprintf(out, "\n[mixing]\nlists =");
+    for (uint32_t g = 0; g + 1 < mixing->groups; g++)
+        (void)fprintf(out, " %" PRIu32, mixing->upto[g]);
+    for (uint32_t k = 0; k < from->popularity.count; k++) {
+        (void)fprintf(out, "\n%.7g =", from->popularity.upto[k]);
+        for (uint32_t g = 0; g < mixing->groups; g++)
+            (void)fprintf(out, " %.7g", mixing->share[g][k]);
+    }
+    (void)fputc('\n', out);
+}
+
 void gnn_recipe_file_write(const struct gnn_recipe_file *file, const char *comment, FILE *out)
 {
     (void)fprintf(out, "; %s\n[graph]\n", comment);
@@ -206,4 +300,5 @@ void gnn_recipe_file_write(const struct gnn_recipe_file *file, const char *comme
         for (uint32_t k = 0; k < law->count; k++)
             (void)fprintf(out, "%.7g = %.7g\n", law->upto[k], law->mean[k]);
     }
+    write_mixing(&file->laws, out);
 }

@@ -13,6 +13,10 @@
  *     [train degrees]    the same of the training nodes; left out: as the reach's
  *     [rest degrees]     of the nodes outside the reach; left out: what the other two leave of the edges
  *     [popularity]       how often a node of the reach is a neighbour there, likewise; any unit
+ *     [mixing]           of what a line of popularity has, the shares in lists of up to so many entries, and in longer
+ *     lists = 2 9        ones; a line for each of popularity's. Left out: short and long lists name nodes alike
+ *     0.001 = 0.1 0.3 0.6
+ *     ...
  *
  * Lines that start with ; are comments. `oocgnn prepare NAME --recipe FILE` writes the dataset. */
 #ifndef GNN_DATASET_RECIPE_FILE_H
@@ -27,7 +31,8 @@
 struct gnn_recipe_laws {
     double homophily, label_noise;
     struct gnn_rank_law popularity, degrees, train_degrees, rest_degrees;
-    char checksum[40]; /* of the file's text */
+    struct gnn_mixing mixing; /* of popularity's points */
+    char checksum[40];        /* of the file's text */
 };
 
 struct gnn_recipe_file {

@@ -1,12 +1,12 @@
 /* How long lists are: a quantile function, tabulated. A shifted power law with a stated mean, a share of empty lists
- * beside it, or a law that was read off a graph. Internal to harness/graph/, but for struct gnn_rank_law. Immutable
- * after open. */
+ * beside it, or a law that was read off a graph. Internal to harness/graph/, but for struct gnn_rank_law and
+ * struct gnn_mixing. Immutable after open. */
 #ifndef GNN_GRAPH_DEGREE_LAW_H
 #define GNN_GRAPH_DEGREE_LAW_H
 
 #include "harness/oocgnn.h"
 
-enum { GNN_LAW_POINTS_MAX = 48, GNN_DEGREE_GUIDE_BITS = 14 };
+enum { GNN_LAW_POINTS_MAX = 48, GNN_MIXING_GROUPS = 8, GNN_DEGREE_GUIDE_BITS = 14 };
 
 /* A quantity over nodes in falling order: the first share upto[0] of them has mean[0] on average, those from there to
  * upto[1] mean[1], and so on; upto ascends to 1, mean falls. count 0: nothing is stated. */
@@ -14,6 +14,15 @@ struct gnn_rank_law {
     uint32_t count;
     double upto[GNN_LAW_POINTS_MAX];
     double mean[GNN_LAW_POINTS_MAX];
+};
+
+/* Whom long and short lists name: lists fall into groups by their length, and of what point i of a law of popularity
+ * has, the share share[g][i] stands in lists of group g, so that the shares of a point add up to 1. groups 0: lists are
+ * all alike. */
+struct gnn_mixing {
+    uint32_t groups;
+    uint32_t upto[GNN_MIXING_GROUPS]; /* entries of a group's longest list, ascending; the last one's is UINT32_MAX */
+    double share[GNN_MIXING_GROUPS][GNN_LAW_POINTS_MAX];
 };
 
 /* Mean over all nodes. */

@@ -259,7 +259,8 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct lis
         class = other_class(g, class, (uint32_t)(edge >> 32));
     if (list->index != GNN_NODE_NONE) {
         const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
-        return gnn_reach_node(g->reach, gnn_reach_source(g->reach, list->index, class, place, (uint32_t)bits));
+        return gnn_reach_node(g->reach,
+                              gnn_reach_source(g->reach, list->index, class, list->degree, place, (uint32_t)bits));
     }
     const struct interval nodes = stratum(g, list, position);
     const struct interval run = members(g, class, nodes);

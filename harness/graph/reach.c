@@ -41,12 +41,14 @@ struct gnn_reach {
     uint64_t step; /* IDs from interval to interval, of 2^32 */
     uint64_t place_key, hub_key, degree_key, split_key;
     struct gnn_class_groups groups;
-    struct reach_class *classes; /* (groups.count) */
-    double rank_at[CELLS + 1];   /* quantile below which members have the first i / CELLS of the weight */
-    uint32_t coupled_24bit;      /* of 2^24: members whose degree goes with their popularity */
-    bool reversed;               /* ... the other way round */
-    uint32_t split_count;        /* members that are in a split */
-    uint32_t train_count;        /* members whose lists are train_lists'; 0: none */
+    struct reach_class *classes;           /* (groups.count) */
+    uint32_t list_upto[GNN_MIXING_GROUPS]; /* lengths of lists, by group; the last one's is UINT32_MAX */
+    /* Quantile below which members have the first i / CELLS of the weight in such lists. */
+    double rank_at[GNN_MIXING_GROUPS][CELLS + 1];
+    uint32_t coupled_24bit; /* of 2^24: members whose degree goes with their popularity */
+    bool reversed;          /* ... the other way round */
+    uint32_t split_count;   /* members that are in a split */
+    uint32_t train_count;   /* members whose lists are train_lists'; 0: none */
     double edges;
     struct gnn_degree_law lists, train_lists;
 };
@@ -193,17 +195,22 @@ double gnn_reach_edges(const struct gnn_reach *r)
 
 /* ---- sources ---- */
 
-static inline double draw_rank(const struct gnn_reach *r, uint32_t bits)
+static inline double draw_rank(const struct gnn_reach *r, uint32_t degree, uint32_t bits)
 {
+    uint32_t group = 0;
+    while (degree > r->list_upto[group])
+        group++;
+    const double *const rank_at = r->rank_at[group];
     const uint32_t cell = bits >> (32 - CELL_BITS);
     const double part = (bits & ((1u << (32 - CELL_BITS)) - 1)) * (1.0 / (1u << (32 - CELL_BITS)));
-    return r->rank_at[cell] + part * (r->rank_at[cell + 1] - r->rank_at[cell]);
+    return rank_at[cell] + part * (rank_at[cell + 1] - rank_at[cell]);
 }
 
-uint32_t gnn_reach_source(const struct gnn_reach *r, uint32_t own, uint32_t class, double place, uint32_t bits)
+uint32_t gnn_reach_source(const struct gnn_reach *r, uint32_t own, uint32_t class, uint32_t degree, double place,
+                          uint32_t bits)
 {
     const struct reach_class *const c = &r->classes[class];
-    const double rank = draw_rank(r, bits), in_run = rank * c->length;
+    const double rank = draw_rank(r, degree, bits), in_run = rank * c->length;
     assert(rank < 1);
     const uint32_t run = in_run < EXACT_RANKS ? run_with_order(c, (uint32_t)((in_run - (uint32_t)in_run) * c->runs))
                                               : gnn_min_u32((uint32_t)(place * c->runs), c->runs - 1);
@@ -298,17 +305,39 @@ static double read_rank(const struct gnn_rank_law *law, double weight)
     return 1;
 }
 
-static void build_ranks(struct gnn_reach *r, const struct gnn_procedural_config *config)
+static void build_group_ranks(const struct gnn_procedural_config *config, const struct gnn_rank_law *read,
+                              double *rank_at)
 {
-    const struct gnn_rank_law *const read = config->reach.popularity;
     for (uint32_t i = 0; i <= CELLS; i++) {
         const double weight = (double)i / CELLS;
         const double rank =
             read != NULL ? read_rank(read, weight) : power_rank(weight, config->popularity, config->reach.hub_shift);
-        r->rank_at[i] = fmin(fmax(rank, 0), 1);
+        rank_at[i] = fmin(fmax(rank, 0), 1);
     }
-    r->rank_at[0] = 0;
-    r->rank_at[CELLS] = 1;
+    rank_at[0] = 0;
+    rank_at[CELLS] = 1;
+}
+
+/* What lists of this group have of a law; all of it where they have nothing. */
+static struct gnn_rank_law law_of_group(const struct gnn_rank_law *law, const struct gnn_mixing *mixing, uint32_t group)
+{
+    struct gnn_rank_law part = *law;
+    for (uint32_t i = 0; i < law->count; i++)
+        part.mean[i] *= mixing->share[group][i];
+    return gnn_rank_law_mean(&part) > 0 ? part : *law;
+}
+
+static void build_ranks(struct gnn_reach *r, const struct gnn_procedural_config *config)
+{
+    const struct gnn_rank_law *const read = config->reach.popularity;
+    const struct gnn_mixing *const mixing = config->reach.mixing;
+    const uint32_t groups = read != NULL && mixing != NULL ? gnn_max_u32(mixing->groups, 1) : 1;
+    assert(groups <= GNN_MIXING_GROUPS);
+    for (uint32_t g = 0; g < groups; g++) {
+        const struct gnn_rank_law part = groups > 1 ? law_of_group(read, mixing, g) : (struct gnn_rank_law){0};
+        r->list_upto[g] = g + 1 < groups ? mixing->upto[g] : UINT32_MAX;
+        build_group_ranks(config, groups > 1 ? &part : read, r->rank_at[g]);
+    }
 }
 
 /* The longest list: far above any fan-out, and the same at every scale, so that what a fan-out draws is too. */

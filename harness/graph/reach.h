@@ -39,8 +39,9 @@ uint32_t gnn_reach_class(const struct gnn_reach *reach, uint32_t index);
 bool gnn_reach_is_split(const struct gnn_reach *reach, uint32_t index);
 uint32_t gnn_reach_degree(const struct gnn_reach *reach, uint32_t index);
 
-/* A member of the class other than `own`, by popularity. `place` in [0, 1): where in the list the entry stands, so that
- * a list's entries are spread over the runs; bits: 32 random ones. */
-uint32_t gnn_reach_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, double place, uint32_t bits);
+/* A member of the class other than `own`, by popularity, for a list of `degree` entries. `place` in [0, 1): where in it
+ * the entry stands, so that its entries are spread over the runs; bits: 32 random ones. */
+uint32_t gnn_reach_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree, double place,
+                          uint32_t bits);
 
 #endif

@@ -23,6 +23,7 @@ struct counting {
     uint32_t *values, *scratch;          /* to be sorted */
     uint64_t *reached, *front, *next;    /* sets */
     uint64_t labelled_edges, same_edges; /* of the reach's lists: between labelled nodes, inside a class */
+    uint32_t *mixed; /* (nodes, GNN_MIXING_GROUPS) entries in the lists of each group; NULL: not wanted */
     gnn_node piece[PIECE];
 };
 
@@ -59,11 +60,21 @@ static enum gnn_status count_sources(struct counting *c, struct gnn_err *err)
 
 /* ---- the reach ---- */
 
+static uint32_t group_of(const struct gnn_mixing *mixing, uint32_t degree)
+{
+    uint32_t group = 0;
+    while (degree > mixing->upto[group])
+        group++;
+    return group;
+}
+
 /* An entry of node's list. */
 static void reach_source(struct counting *c, gnn_node node, gnn_node source)
 {
     const int32_t *const labels = c->dataset->labels;
     c->counts[source]++;
+    if (c->mixed != NULL)
+        c->mixed[(uint64_t)source * GNN_MIXING_GROUPS + group_of(&c->out->mixing, degree_of(c, node))]++;
     if (gnn_bitset_add(c->reached, source))
         (void)gnn_bitset_add(c->next, source);
     if (labels == NULL || labels[source] < 0 || labels[node] < 0)
@@ -163,6 +174,58 @@ static uint64_t lengths_of(struct counting *c, bool in, const uint64_t *but)
     return count;
 }
 
+/* Where the groups of lists end: each weighs as much as another, a list as the square root of its length, which is
+ * between one (seeds are drawn by nodes) and the length (entries are). falling (count): their lengths. */
+static void cut_groups(const uint32_t *falling, uint64_t count, struct gnn_mixing *mixing)
+{
+    double all = 0, below = 0;
+    mixing->groups = 0;
+    for (uint64_t v = 0; v < count; v++)
+        all += sqrt(falling[v]);
+    for (uint64_t v = count - 1; v > 0; v--) {
+        below += sqrt(falling[v]);
+        if (falling[v] == falling[v - 1] || below < all * (mixing->groups + 1) / GNN_MIXING_GROUPS)
+            continue;
+        if (mixing->groups + 1 < GNN_MIXING_GROUPS)
+            mixing->upto[mixing->groups++] = falling[v];
+    }
+    mixing->upto[mixing->groups++] = UINT32_MAX;
+}
+
+/* Of what the nodes between two points of the law of popularity have, how much stands in the lists of each group. Nodes
+ * that have as many entries as the last of one point and the first of the next count for both. falling (count): the
+ * nodes' entries. */
+static void measure_mixing(struct counting *c, const uint32_t *falling, uint64_t count)
+{
+    const struct gnn_rank_law *const law = &c->out->reach_sources.law;
+    uint32_t most[GNN_LAW_POINTS_MAX], least[GNN_LAW_POINTS_MAX];
+    double sums[GNN_LAW_POINTS_MAX][GNN_MIXING_GROUPS] = {{0}};
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < law->count; i++) {
+        const uint64_t end = (uint64_t)(law->upto[i] * (double)count + 0.5);
+        assert(end > at);
+        most[i] = falling[at];
+        least[i] = falling[end - 1];
+        at = end;
+    }
+    for (gnn_node v = 0; v < c->dataset->node_count; v++) {
+        const uint32_t *const mixed = c->mixed + (uint64_t)v * GNN_MIXING_GROUPS;
+        uint32_t entries = 0;
+        for (uint32_t g = 0; g < GNN_MIXING_GROUPS; g++)
+            entries += mixed[g];
+        for (uint32_t i = 0; i < law->count && entries > 0 && entries <= most[i]; i++)
+            for (uint32_t g = 0; g < GNN_MIXING_GROUPS && entries >= least[i]; g++)
+                sums[i][g] += mixed[g];
+    }
+    for (uint32_t i = 0; i < law->count; i++) {
+        double all = 0;
+        for (uint32_t g = 0; g < GNN_MIXING_GROUPS; g++)
+            all += sums[i][g];
+        for (uint32_t g = 0; g < GNN_MIXING_GROUPS; g++)
+            c->out->mixing.share[g][i] = all > 0 ? sums[i][g] / all : (g == 0);
+    }
+}
+
 /* A list entry's node has lists of this length on average, against what it would be if the longest belonged to the most
  * popular, or to the least: where between them it lies. */
 static void measure_coupling(struct counting *c)
@@ -189,6 +252,8 @@ static void measure_coupling(struct counting *c)
     const double whole = met >= none ? together - none : none - apart;
     c->out->coupling = whole > 0 ? fmin(fmax((met - none) / whole, -1), 1) : 0;
     gnn_spread_of(c->counts, c->scratch, count, &c->out->reach_sources);
+    if (c->mixed != NULL)
+        measure_mixing(c, c->counts, count);
 }
 
 static enum gnn_status measure_reach(struct counting *c, struct gnn_err *err)
@@ -213,6 +278,8 @@ static void measure_lengths(struct counting *c)
     for (gnn_node v = 0; v < nodes; v++)
         c->values[v] = degree_of(c, v);
     gnn_spread_of(c->values, c->scratch, nodes, &c->out->lists);
+    if (c->mixed != NULL)
+        cut_groups(c->values, nodes, &c->out->mixing);
     for (uint32_t i = 0; i < c->seed_count; i++)
         c->values[i] = degree_of(c, c->seeds[i]);
     gnn_spread_of(c->values, c->scratch, c->seed_count, &c->out->train_lists);
@@ -363,6 +430,11 @@ static enum gnn_status open_counting(struct counting *c, struct gnn_err *err)
     GNN_MEM_NEW(c->world, c->reached, words, "the reach", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(c->world, c->front, words, "a hop's nodes", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(c->world, c->next, words, "the next hop's nodes", GNN_MEM_PLAIN, err);
+    if (c->config->mixing && c->config->lists) {
+        const uint64_t cells = (uint64_t)d->node_count * GNN_MIXING_GROUPS;
+        GNN_MEM_NEW(c->world, c->mixed, cells, "entries by list", GNN_MEM_PLAIN, err);
+        memset(c->mixed, 0, cells * sizeof *c->mixed);
+    }
     c->seed_count = d->train.count > 0 ? d->train.count : d->node_count;
     GNN_MEM_NEW(c->world, c->seeds, c->seed_count, "seeds", GNN_MEM_PLAIN, err);
     for (uint32_t i = 0; i < c->seed_count; i++)
@@ -372,7 +444,7 @@ static enum gnn_status open_counting(struct counting *c, struct gnn_err *err)
 
 static void close_counting(struct counting *c)
 {
-    void *const memory[] = {c->counts, c->values, c->scratch, c->reached, c->front, c->next, c->seeds};
+    void *const memory[] = {c->counts, c->values, c->scratch, c->mixed, c->reached, c->front, c->next, c->seeds};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         gnn_mem_free(c->world, memory[i]);
     free(c);

@@ -4,7 +4,8 @@
  * Out of core: the lists are read once from end to end, and those of the reached nodes once more, in the order of their
  * IDs; mini-batches fault what they draw. In memory are 37 B a node at most (offsets 8, labels 4, counts and their
  * order 16, seeds and theirs 8, sets), a mini-batch's own, and 8.2 B for each access of the sampled sequence that is
- * kept for the caches' curves (`accesses_max`). All of it is memory of the world, so a limit on that is kept.
+ * kept for the caches' curves (`accesses_max`). `mixing` takes 32 B a node more. All of it is memory of the world, so a
+ * limit on that is kept.
  *
  * Training nodes are the seeds; a graph that has none, such as a knowledge graph, takes every node. */
 #ifndef GNN_STATS_H
@@ -31,6 +32,7 @@ struct gnn_stats_config {
     uint64_t accesses_max;      /* kept for LRU and Belady, from the first on; below 2^32 - 1 */
     uint64_t window_bytes;      /* of the feature file */
     bool lists;                 /* false: lists are not walked, so who is in them and the reach stay unknown */
+    bool mixing;                /* whom long and short lists name, for a recipe; takes the lists */
     const atomic_bool *stop;    /* NULL: never */
 };
 
@@ -57,6 +59,7 @@ struct gnn_stats {
     struct gnn_spread reach_sources; /* how often one of the reach stands in a list of the reach */
     double same_class; /* share of the entries of the reach's lists, both ends labelled, that join a class */
     double coupling;   /* of list and popularity in the reach: 1, they go together; 0, independent; -1, opposed */
+    struct gnn_mixing mixing; /* of reach_sources.law */
 
     double hop[GNN_LAYERS_MAX + 1]; /* nodes within so many hops of a training node */
     double reach;                   /* ... within any number */

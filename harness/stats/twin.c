@@ -182,6 +182,7 @@ enum gnn_status gnn_twin_of(const struct gnn_dataset *dataset, const struct gnn_
     reach->share = fmin(fmax(reach->share, ((double)splits + 1) / dataset->node_count), 1);
     out->laws.homophily = isnan(stats->same_class) ? 0 : stats->same_class;
     out->laws.train_degrees = stats->train_lists.law;
+    out->laws.mixing = stats->mixing; /* its points are those of the law that fit_reach made of the graph's */
     fit_degrees(stats, reach->share * dataset->node_count - (double)dataset->train.count, &out->laws);
     return GNN_OK;
 }

@@ -228,8 +228,9 @@ static int falling(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Shares of the draws that the first 0.1, 1, 10 and 50 % of the members have, by drawing. */
-static void drawn_shares(const struct gnn_procedural_config *config, double out[4])
+/* Shares of the draws that the first 0.1, 1, 10 and 50 % of the members have, by drawing for lists of such a
+ * length. */
+static void drawn_shares(const struct gnn_procedural_config *config, uint32_t degree, double out[4])
 {
     static const double parts[] = {0.001, 0.01, 0.1, 0.5};
     struct gnn_reach *const reach = open_reach(config);
@@ -239,7 +240,8 @@ static void drawn_shares(const struct gnn_procedural_config *config, double out[
     for (uint32_t i = 0; i < draws; i++) {
         const uint32_t class = (uint32_t)gnn_rng_below(&rng, config->class_count);
         const double place = gnn_rng_unit(&rng);
-        const uint32_t index = gnn_reach_source(reach, GNN_NODE_NONE, class, place, (uint32_t)gnn_rng_next(&rng));
+        const uint32_t index =
+            gnn_reach_source(reach, GNN_NODE_NONE, class, degree, place, (uint32_t)gnn_rng_next(&rng));
         assert_true(index < count);
         assert_int_equal(gnn_reach_class(reach, index), class);
         drawn[index]++;
@@ -272,7 +274,7 @@ static void test_popularity_at_any_size(void **state)
         double got[4];
         config.node_count = nodes[i];
         config.reach.train_count = config.reach.split_count = 10;
-        drawn_shares(&config, got);
+        drawn_shares(&config, 1, got);
         for (int p = nodes[i] * 0.25 * parts[0] < 20 ? 1 : 0; p < 4; p++) /* 2 nodes are no share */
             expect_near(got[p], law_share(parts[p], 1.3, 0.002), 0.02, "share of the most popular");
     }
@@ -290,7 +292,7 @@ static void test_laws_that_were_read(void **state)
     config.reach.degrees = &degrees;
     config.reach.train_mean = 0;
     config.reach.list_mean = 0;
-    drawn_shares(&config, got);
+    drawn_shares(&config, 1, got);
     expect_near(got[2], 0.5, 0.02, "share of the first tenth");
     expect_near(got[3], 0.9, 0.02, "share of the first half");
     struct gnn_reach *const reach = open_reach(&config);
@@ -309,6 +311,30 @@ static void test_laws_that_were_read(void **state)
     gnn_reach_close(reach);
 }
 
+/* Short lists have two thirds of their entries from the first tenth and none from the second half; long ones a quarter
+ * of each. Together they have what the law says. */
+static void test_short_and_long_lists_name_others(void **state)
+{
+    (void)state;
+    static const struct gnn_rank_law popularity = {.count = 3, .upto = {0.1, 0.5, 1}, .mean = {5, 1, 0.2}};
+    static const struct gnn_mixing mixing = {
+        .groups = 2, .upto = {4, UINT32_MAX}, .share = {{0.8, 0.5, 0}, {0.2, 0.5, 1}}};
+    struct gnn_procedural_config config = base;
+    double got[4];
+    config.reach.popularity = &popularity;
+    config.reach.mixing = &mixing;
+    for (uint32_t degree = 1; degree <= 4; degree += 3) {
+        drawn_shares(&config, degree, got);
+        expect_near(got[2], 0.4 / 0.6, 0.02, "short lists: share of the first tenth");
+        expect_near(got[3], 1, 0.002, "short lists: share of the first half");
+    }
+    for (uint32_t degree = 5; degree <= 5000; degree += 4995) {
+        drawn_shares(&config, degree, got);
+        expect_near(got[2], 0.1 / 0.4, 0.02, "long lists: share of the first tenth");
+        expect_near(got[3], 0.3 / 0.4, 0.02, "long lists: share of the first half");
+    }
+}
+
 /* Mean length of the list of the node of an entry, over that of any node. */
 static double met_length(double coupling)
 {
@@ -325,7 +351,7 @@ static double met_length(double coupling)
     for (uint32_t i = 0; i < 4 * count; i++) {
         const uint32_t class = (uint32_t)gnn_rng_below(&rng, config.class_count);
         const double place = gnn_rng_unit(&rng);
-        const uint32_t index = gnn_reach_source(reach, GNN_NODE_NONE, class, place, (uint32_t)gnn_rng_next(&rng));
+        const uint32_t index = gnn_reach_source(reach, GNN_NODE_NONE, class, 1, place, (uint32_t)gnn_rng_next(&rng));
         met += gnn_reach_degree(reach, index) / 4.0;
     }
     gnn_reach_close(reach);
@@ -404,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_clarity),
         cmocka_unit_test(test_popularity_at_any_size),
         cmocka_unit_test(test_laws_that_were_read),
+        cmocka_unit_test(test_short_and_long_lists_name_others),
         cmocka_unit_test(test_coupling),
         cmocka_unit_test(test_homophily),
         cmocka_unit_test(test_refused),

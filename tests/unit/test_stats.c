@@ -30,7 +30,8 @@ static const struct gnn_stats_config usual = {.seed = 1,
                                               .epochs = 2,
                                               .accesses_max = 1000,
                                               .window_bytes = 24,
-                                              .lists = true};
+                                              .lists = true,
+                                              .mixing = true};
 
 /* ---- by hand ---- */
 
@@ -75,6 +76,13 @@ static void expect_hand_lists(const struct gnn_stats *s)
     expect_near(s->reach_sources.zero, 0.2, 0, "in none of them");
     expect_near(s->same_class, 0.4, 0, "entries inside a class"); /* of 1-0, 2-0, 3-1, 3-2, 4-3 */
     expect_near(s->coupling, -0.5, 1e-12, "coupling");
+    assert_int_equal(s->mixing.groups, 2); /* lists of one, lists of two */
+    assert_int_equal(s->mixing.upto[0], 1);
+    static const double short_lists[] = {1, 1 / 3.0, 1 / 3.0, 1 / 3.0, 1}; /* 3; 1, 2 and 4; 0, which is in none */
+    assert_int_equal(s->reach_sources.law.count, 5);
+    for (int i = 0; i < 5; i++)
+        expect_near(s->mixing.share[0][i], short_lists[i], 1e-12, "entries in short lists");
+    expect_near(s->mixing.share[1][1], 2 / 3.0, 1e-12, "entries in long lists");
 }
 
 static void expect_hand_reach(const struct gnn_stats *s)
@@ -252,7 +260,8 @@ static void test_recipe_file(void **state)
     struct gnn_recipe_file *file, *same;
     static const char text[] = "; a comment\n[graph]\nname = toy\nnodes = 1000\nedges = 5000\ntrain = 10\nclasses = 3\n"
                                "reach = 0.5\ncoupling = -0.25\nhomophily = 0.125\n"
-                               "[degrees]\n0.1 = 40\n1 = 2.5\n[popularity]\n0.25 = 3\n0.5 = 0.5\n1 = 0\n";
+                               "[degrees]\n0.1 = 40\n1 = 2.5\n[popularity]\n0.25 = 3\n0.5 = 0.5\n1 = 0\n"
+                               "[mixing]\nlists = 2 9\n0.25 = 0.5 0.25 0.25\n0.5 = 0 0 1\n1 = 0.125 0.75 0.125\n";
     assert_int_equal(data_set_up(&root), 0);
     data_write(root, "a.ini", text, sizeof text - 1);
     must(gnn_recipe_file_open(data_path(path, root, "a.ini"), &file, &err), &err);
@@ -265,17 +274,23 @@ static void test_recipe_file(void **state)
     expect_near(file->laws.degrees.mean[1], 2.5, 0, "mean");
     assert_int_equal(file->laws.popularity.count, 3);
     assert_int_equal(file->laws.train_degrees.count, 0);
+    assert_int_equal(file->laws.mixing.groups, 3);
+    assert_int_equal(file->laws.mixing.upto[1], 9);
+    expect_near(file->laws.mixing.share[1][2], 0.75, 0, "share");
     FILE *const out = fopen(data_path(again, root, "b.ini"), "w");
     gnn_recipe_file_write(file, "again", out);
     assert_int_equal(fclose(out), 0);
     must(gnn_recipe_file_open(again, &same, &err), &err);
     assert_string_equal(same->laws.checksum, file->laws.checksum);
+    assert_memory_equal(&same->laws.mixing, &file->laws.mixing, sizeof same->laws.mixing);
     assert_int_equal(same->entry.edges, file->entry.edges);
     expect_near(same->entry.reach.share, 0.5, 0, "reach");
     free(file);
     free(same);
     (void)data_tear_down(&root);
 }
+
+#define GRAPH "[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n"
 
 static void test_recipe_refused(void **state)
 {
@@ -292,6 +307,14 @@ static void test_recipe_refused(void **state)
         {"[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n[degrees]\n0.5 = 2\n0.5 = 1\n", "a.ini:8"},
         {"[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n[degrees]\n1 = x\n", "a.ini:7"},
         {"[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n[popular]\n1 = 1\n", "no section [popular]"},
+        {GRAPH "[mixing]\nlists = 2\n1 = 0.5 0.5\n", "a.ini:6: [mixing] stands behind [popularity]"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n", "a line for each of its 1"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 9 2\n1 = 0.5 0.5 0\n", "a.ini:9: \"lists = 9 2\""},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 0.5 0.5 0\n", "a.ini:10"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 0.5 0.4\n", "a.ini:10"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 1.5 -0.5\n", "a.ini:10"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n0.9 = 0.5 0.5\n", "a.ini:10"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2 x\n1 = 0.5 0.5\n", "a.ini:9"},
     };
     void *root = NULL;
     char path[DATA_PATH];

@@ -25,6 +25,7 @@ static const struct {
     {"tolokers", GNN_IMPORT_OGB, true, false},
     {"fb100-13schools", GNN_IMPORT_OGB, true, true},
     {"fb15k-237", GNN_IMPORT_TRIPLES, true, false},
+    {"codex-m", GNN_IMPORT_TRIPLES, true, false},        /* short and long lists name others */
     {"soc-slashdot0902", GNN_IMPORT_SNAP, false, false}, /* a twin's reach takes nodes that the graph's has not */
     {"amsterdam-museum", GNN_IMPORT_OGB, false, true},
 };
@@ -54,7 +55,8 @@ static struct gnn_stats_config config_of(const struct gnn_dataset *d)
                                      .epochs = 2,
                                      .accesses_max = 20000000,
                                      .window_bytes = 131072,
-                                     .lists = true};
+                                     .lists = true,
+                                     .mixing = true};
 }
 
 /* Counts both; says which statistics differ. */
