@@ -249,14 +249,20 @@ static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t clas
     return (uint32_t)(((uint64_t)block << tier) + (place & ((UINT64_C(1) << tier) - 1)));
 }
 
+/* The class that an entry is drawn from. A list of the reach holds such a node in any case: each class has two. */
+static inline uint32_t class_of_entry(const struct gnn_procedural *g, const struct list *list, uint64_t edge)
+{
+    if (g->config.class_count > 1 && (edge & 0xffffff) >= g->homophily_24bit)
+        return other_class(g, list->class, (uint32_t)(edge >> 32));
+    return list->class;
+}
+
 static inline gnn_node entry_of(const struct gnn_procedural *g, const struct list *list, uint32_t position)
 {
     assert(position < list->degree);
     const uint64_t edge = gnn_splitmix64_at(list->key, position);
     const uint64_t bits = gnn_mix64(edge ^ GNN_RNG_GOLDEN);
-    uint32_t class = list->class;
-    if (g->config.class_count > 1 && (edge & 0xffffff) >= g->homophily_24bit)
-        class = other_class(g, class, (uint32_t)(edge >> 32));
+    const uint32_t class = class_of_entry(g, list, edge);
     if (list->index != GNN_NODE_NONE) {
         const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
         return gnn_reach_node(g->reach,
@@ -312,7 +318,7 @@ static uint32_t voted_class(const struct gnn_procedural *g, gnn_node node, uint3
     for (uint32_t i = 0; i < count; i++) {
         const gnn_node source = entry_of(g, &list, i);
         uint32_t at = 0;
-        class[i] = gnn_procedural_class(g, source);
+        class[i] = class_of_entry(g, &list, gnn_splitmix64_at(list.key, i));
         while (class[at] != class[i])
             at++;
         votes[at] += clarity_of(g, source);
