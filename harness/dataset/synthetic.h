@@ -17,7 +17,7 @@ struct gnn_synthetic;
 /* name: a registry entry (GNN_EUSAGE with near misses; entries that are no procedural graph are refused too). options
  * NULL: the generator's defaults. GNN_EUSAGE also for scale, width or parameters outside their limits; GNN_ENOTSUP,
  * before anything is allocated, when the host's free memory cannot hold offsets and labels; GNN_ECAP and GNN_ENOMEM
- * from the world. The host's share of the work is about 4 s at papers100m 1/1. */
+ * from the world. The host's share of the work is about 8 s at papers100m 1/1. */
 GNN_MUST_CHECK enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
                                                   const struct gnn_generate_options *options, uint32_t scale_divisor,
                                                   struct gnn_synthetic **out, struct gnn_err *err);
