@@ -94,6 +94,15 @@ static void find_bounds(const struct marius_dense_config *config, uint32_t local
     out->edges = gnn_min_u64(gnn_min_u64(out->edges, rows), entries);
 }
 
+uint64_t marius_dense_bound(const struct marius_dense_config *config, uint32_t local_count, uint64_t edge_count,
+                            uint32_t batch_size, uint32_t *nodes)
+{
+    struct bounds bounds;
+    find_bounds(config, local_count, edge_count, batch_size, &bounds);
+    memcpy(nodes, bounds.nodes, (config->layers + UINT64_C(1)) * sizeof *nodes);
+    return bounds.edges;
+}
+
 static uint32_t hash_nodes(const struct marius_dense_config *config, const struct bounds *bounds)
 {
     return config->hash_hops == 0 ? 0 : bounds->nodes[gnn_min_u32(config->hash_hops, config->layers)];

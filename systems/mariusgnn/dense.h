@@ -86,5 +86,8 @@ uint64_t marius_dense_bytes(const struct marius_dense_config *config, uint32_t l
 /* A batch's: nodes in both numberings, row starts, columns. */
 uint64_t marius_dense_batch_bytes(const struct marius_dense_config *config, uint32_t local_count, uint64_t edge_count,
                                   uint32_t batch_size);
+/* The edges that a mini-batch draws at most, and in nodes (layers + 1) its nodes after each hop. */
+uint64_t marius_dense_bound(const struct marius_dense_config *config, uint32_t local_count, uint64_t edge_count,
+                            uint32_t batch_size, uint32_t *nodes);
 
 #endif

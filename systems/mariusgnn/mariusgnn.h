@@ -9,6 +9,7 @@
 #include "harness/system/link_training.h"
 #include "harness/system/plan.h"
 #include "harness/system/training.h"
+#include "systems/mariusgnn/degrees.h"
 #include "systems/mariusgnn/dense.h"
 #include "systems/mariusgnn/partition_buffer.h"
 #include "systems/mariusgnn/policy.h"
@@ -69,20 +70,24 @@ struct marius_sizes {
     bool prefetch;             /* states follow each other, and the next is read while one trains */
     uint32_t subgraphs;        /* alive: 2 where states follow each other */
     uint32_t staleness;
-    uint64_t slot_bytes;     /* of a partition's rows in memory and on the disk */
-    uint64_t resident_edges; /* of a state, planned for */
-    uint64_t state_edges;    /* links: training edges of a state, planned for */
-    uint32_t rule_capacity;  /* the paper's c for the cap: section 6, F = 0 */
+    uint64_t slot_bytes;           /* of a partition's rows in memory and on the disk */
+    uint64_t resident_edges;       /* of a state, planned for */
+    uint64_t state_edges;          /* links: training edges of a state, planned for */
+    struct gnn_batch_size largest; /* mini-batch, planned for */
+    uint32_t rule_capacity;        /* the paper's c for the cap: section 6, F = 0 */
 };
 
 /* Checks the options against each other, chooses every size and adds the parts they come to. store: open, for its table
- * and its placement; NULL: not yet, and buckets of one size are assumed. With a store the placement may turn out to be
- * the other one (training_first): then it is to be opened anew. GNN_EUSAGE with the parameter to change; the caller
- * judges the cap. */
+ * and its placement; NULL: not yet, and buckets of one size are assumed. degrees: of the store; NULL: not known, and
+ * guessed. With a store the placement may turn out to be the other one (training_first): then it is to be opened anew.
+ * GNN_EUSAGE with the parameter to change; the caller judges the cap. */
 GNN_MUST_CHECK enum gnn_status marius_size(const struct marius_config *config, const struct marius_store *store,
-                                           struct marius_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err);
+                                           const struct marius_degrees *degrees, struct marius_sizes *out,
+                                           struct gnn_memory_plan *plan, struct gnn_err *err);
 /* Most states of an epoch. */
 uint64_t marius_states(const struct marius_sizes *sizes, const struct gnn_env *env);
+/* Whether the degrees of the store are looked at: mini-batches hold rows, and draw from both directions. */
+bool marius_needs_degrees(const struct gnn_env *env, const struct marius_config *config);
 /* What a sampler of this run is opened with. */
 struct marius_dense_config marius_dense_of(const struct gnn_env *env, const struct marius_config *config);
 
@@ -129,6 +134,7 @@ struct marius {
     const struct marius_config *config;
     struct marius_sizes sizes;
     struct marius_store store;
+    struct marius_degrees degrees;          /* of the store, where they are needed */
     gnn_node *train;                        /* (train.count) new IDs, in the order of the dataset's list */
     struct gnn_batch_order order;           /* of train */
     struct marius_partition_buffer *buffer; /* NULL with --sample-only */

@@ -49,6 +49,13 @@ static enum gnn_status order_open(struct gnn_world *world, uint32_t partitions, 
     return GNN_OK;
 }
 
+uint64_t marius_order_bytes(uint32_t partitions, uint32_t group, uint32_t places, uint64_t states)
+{
+    const uint64_t members = gnn_mul_bytes(gnn_div_up(partitions, group), group * UINT64_C(4));
+    const uint64_t resident = gnn_mul_bytes(states, places * UINT64_C(4));
+    return gnn_add_bytes(gnn_round_up(members, GNN_PAGE_BYTES), gnn_round_up(resident, GNN_PAGE_BYTES));
+}
+
 void marius_order_close(struct gnn_world *world, struct marius_order *order)
 {
     gnn_mem_free(world, order->members);

@@ -54,6 +54,8 @@ static inline uint32_t marius_order_slots(const struct marius_order *order)
 {
     return order->places * order->group;
 }
+/* Memory of an order of so many states. */
+uint64_t marius_order_bytes(uint32_t partitions, uint32_t group, uint32_t places, uint64_t states);
 /* The physical partition in a slot; MARIUS_NONE: it is empty. */
 uint32_t marius_order_partition(const struct marius_order *order, uint32_t state, uint32_t slot);
 /* The place whose logical partition differs between state and state + 1; state + 1 < states. */

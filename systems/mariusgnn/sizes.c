@@ -1,8 +1,8 @@
 /* Every size of MariusGNN: partitions, capacity, groups, and the memory they come to (sections 5.2 and 6).
  *
  * The paper's rule counts c PO + 2 c^2 EBO + F and leaves F open. Here everything is counted: the slots, an edge as it
- * was read and twice sorted (the rule's 2 EBO), the samplers' tables, the mini-batches in flight; c is the largest that
- * fits the cap. The rule's own c, with F = 0, is reported beside it. */
+ * was read and twice sorted (the rule's 2 EBO), the samplers' tables, the mini-batches in flight; c is the largest
+ * whose plan fits the cap. The rule's own c, with F = 0, is reported beside it. */
 #include "systems/mariusgnn/mariusgnn.h"
 
 #include "harness/graph/triples.h"
@@ -11,7 +11,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { PREPARING, IN_EPOCHS }; /* phases of the plan: the store is made before the buffer is opened */
+/* Phases of the plan: the store is made, then looked at, before the buffer is opened. */
+enum { PREPARING, IN_EPOCHS, LOOKING };
+enum { GRAPH_LISTS = 7, SAMPLER_LISTS = 4 }; /* pieces of memory, each of whole pages */
 
 static const char partitions_remedy[] = "mariusgnn.capacity, or mariusgnn.partitions for smaller ones";
 
@@ -160,9 +162,9 @@ struct sizing {
     const struct gnn_env *env;
     const struct marius_config *config;
     const struct gnn_memory_plan *plan; /* with all that does not depend on c */
-    struct census census[2];            /* without and with training nodes first */
-    struct census of_triples;           /* links: training edges */
-    struct gnn_batch_size largest;
+    struct marius_degrees degrees;
+    struct census census[2];  /* without and with training nodes first */
+    struct census of_triples; /* links: training edges */
 };
 
 struct marius_dense_config marius_dense_of(const struct gnn_env *env, const struct marius_config *config)
@@ -174,6 +176,34 @@ struct marius_dense_config marius_dense_of(const struct gnn_env *env, const stru
                                         .hash_hops = config->hash_hops};
     memcpy(dense.fanout, env->workload->fanout, sizeof dense.fanout);
     return dense;
+}
+
+/* Neighbourhoods are drawn. */
+static bool samples(const struct gnn_env *env)
+{
+    return env->workload->layers > 0;
+}
+
+bool marius_needs_degrees(const struct gnn_env *env, const struct marius_config *config)
+{
+    return samples(env) && !env->workload->sample_only && config->edges == MARIUS_EDGES_BOTH;
+}
+
+/* A resident node's neighbours are resident in the share that the resident edges are of all of the resident nodes. */
+static void find_largest(const struct sizing *s, struct marius_sizes *sizes)
+{
+    const struct gnn_env *const env = s->env;
+    const struct marius_dense_config dense = marius_dense_of(env, s->config);
+    const double theirs = (double)env->dataset->edge_count * sizes->capacity / sizes->partitions;
+    const struct marius_drawn_from from = {.local_count = sizes->capacity * sizes->rows,
+                                           .edge_count = sizes->resident_edges,
+                                           .share = theirs > 0 ? fmin((double)sizes->resident_edges / theirs, 1) : 0,
+                                           .targets = marius_targets_most(env),
+                                           .ends = marius_learns_links(env)};
+    if (samples(env))
+        marius_largest_batch(&s->degrees, &dense, &from, &sizes->largest);
+    else
+        gnn_batch_largest(env->dataset, env->workload, &sizes->largest);
 }
 
 /* Gives c partitions their groups; in groups, c becomes a multiple of theirs. */
@@ -189,11 +219,11 @@ static void shape(const struct sizing *s, uint32_t capacity, bool training_first
     sizes->prefetch = !sizes->whole && !training_first && s->config->prefetch;
     sizes->subgraphs = sizes->whole || training_first ? 1 : 2;
     sizes->resident_edges = most_edges(sizes, training_first ? sizes->training : 0, &s->census[training_first]);
-    if (!marius_learns_links(s->env))
-        return;
-    sizes->state_edges = most_edges(sizes, 0, &s->of_triples); /* as if all of them were the state's own */
-    if (s->env->workload->layers == 0)
+    if (!samples(s->env))
         sizes->resident_edges = 0;
+    if (marius_learns_links(s->env))
+        sizes->state_edges = most_edges(sizes, 0, &s->of_triples); /* as if all of them were the state's own */
+    find_largest(s, sizes);
 }
 
 static uint64_t buffer_bytes(const struct sizing *s, const struct marius_sizes *sizes)
@@ -206,12 +236,6 @@ static uint64_t buffer_bytes(const struct sizing *s, const struct marius_sizes *
     return s->env->workload->sample_only ? 0 : gnn_mul_bytes(array_count(s->env), marius_buffer_bytes(&buffer));
 }
 
-/* Neighbourhoods are drawn. */
-static bool samples(const struct gnn_env *env)
-{
-    return env->workload->layers > 0;
-}
-
 static uint64_t edge_bytes(const struct sizing *s, const struct marius_sizes *sizes)
 {
     const struct marius_edges_config edges = {.slots = sizes->capacity,
@@ -220,7 +244,8 @@ static uint64_t edge_bytes(const struct sizing *s, const struct marius_sizes *si
                                               .direct = s->config->io == MARIUS_IO_DIRECT,
                                               .out_edges = s->config->edges == MARIUS_EDGES_BOTH,
                                               .released = s->config->edge_memory == MARIUS_MEMORY_RELEASED};
-    return samples(s->env) ? marius_edges_bytes(&edges, sizes->rows, sizes->resident_edges) : 0;
+    const uint64_t round = sizes->subgraphs * (uint64_t)GRAPH_LISTS * GNN_PAGE_BYTES;
+    return samples(s->env) ? gnn_add_bytes(marius_edges_bytes(&edges, sizes->rows, sizes->resident_edges), round) : 0;
 }
 
 /* Training edges of a state, and of the next; the nodes that negatives are drawn from. */
@@ -232,8 +257,10 @@ static uint64_t example_bytes(const struct sizing *s, const struct marius_sizes 
                                                        .whole = sizes->whole,
                                                        .direct = s->config->io == MARIUS_IO_DIRECT};
     const uint64_t pool = sizes->whole ? 0 : (uint64_t)sizes->capacity * sizes->rows * sizeof(gnn_node);
-    return marius_learns_links(s->env) ? gnn_add_bytes(marius_training_edges_bytes(&edges, sizes->state_edges), pool)
-                                       : 0;
+    const uint64_t round = (sizes->subgraphs + UINT64_C(1)) * GNN_PAGE_BYTES;
+    if (!marius_learns_links(s->env))
+        return 0;
+    return gnn_add_bytes(marius_training_edges_bytes(&edges, sizes->state_edges), gnn_add_bytes(pool, round));
 }
 
 static uint64_t sampler_bytes(const struct sizing *s, const struct marius_sizes *sizes)
@@ -241,8 +268,9 @@ static uint64_t sampler_bytes(const struct sizing *s, const struct marius_sizes 
     const struct marius_dense_config dense = marius_dense_of(s->env, s->config);
     if (!samples(s->env))
         return 0;
-    return gnn_mul_bytes(s->config->loaders, marius_dense_bytes(&dense, sizes->capacity * sizes->rows,
-                                                                sizes->resident_edges, marius_targets_most(s->env)));
+    const uint64_t one =
+        marius_dense_bytes(&dense, sizes->capacity * sizes->rows, sizes->resident_edges, marius_targets_most(s->env));
+    return gnn_mul_bytes(s->config->loaders, gnn_add_bytes(one, SAMPLER_LISTS * (uint64_t)GNN_PAGE_BYTES));
 }
 
 /* A mini-batch of edges: what it is drawn into, and its nodes as local IDs. */
@@ -263,7 +291,7 @@ static uint64_t batches_bytes(const struct sizing *s, const struct marius_sizes 
     const uint64_t lists =
         samples(env) ? marius_dense_batch_bytes(&dense, local_count, sizes->resident_edges, marius_targets_most(env))
                      : 0;
-    const uint64_t rows = gnn_rows_capacity(gnn_min_u32(s->largest.nodes[env->workload->layers], local_count));
+    const uint64_t rows = gnn_rows_capacity(sizes->largest.nodes[env->workload->layers]);
     const uint64_t labels = env->workload->batch_size * (uint64_t)sizeof *env->dataset->labels;
     uint64_t one = gnn_add_bytes(lists, GNN_PAGE_BYTES);
     if (marius_learns_links(env)) /* rows are gathered when it trains, for one at a time */
@@ -275,12 +303,50 @@ static uint64_t batches_bytes(const struct sizing *s, const struct marius_sizes 
     return gnn_mul_bytes(sizes->staleness, one);
 }
 
+/* By how much the model is larger where both directions are drawn from. */
+static uint64_t model_more_bytes(const struct sizing *s, const struct marius_sizes *sizes)
+{
+    const struct gnn_env *const env = s->env;
+    if (env->workload->sample_only || env->model_config == NULL || !samples(env))
+        return 0;
+    const uint64_t usual = gnn_model_bytes(env->model_config, s->plan->largest.nodes);
+    const uint64_t own = gnn_model_bytes(env->model_config, sizes->largest.nodes);
+    return own > usual ? own - usual : 0;
+}
+
+/* What is held in the epochs and depends on c. */
+static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, const struct marius_sizes *sizes)
+{
+    const struct gnn_env *const env = s->env;
+    const uint32_t epochs = 1 << IN_EPOCHS;
+    gnn_plan_in_flight(plan, "model for both directions", "mariusgnn.edges, --batch or --fanout",
+                       model_more_bytes(s, sizes))
+        ->on_device = gnn_env_on_device(env);
+    if (!env->workload->sample_only)
+        gnn_plan_part(plan, "partition buffer", partitions_remedy, buffer_bytes(s, sizes))->phases = epochs;
+    gnn_plan_part(plan, "resident edges", partitions_remedy, edge_bytes(s, sizes))->phases = epochs;
+    gnn_plan_part(plan, "order of partitions", partitions_remedy,
+                  marius_order_bytes(sizes->partitions, sizes->group, sizes->places, marius_states(sizes, env)))
+        ->phases = epochs;
+    gnn_plan_part(plan, "samplers", "mariusgnn.loaders", sampler_bytes(s, sizes))->phases = epochs;
+    gnn_plan_in_flight(plan, "mini-batches in flight", "mariusgnn.staleness, --batch or --fanout",
+                       batches_bytes(s, sizes))
+        ->phases = epochs;
+    plan->largest = sizes->largest;
+    if (!marius_learns_links(env)) {
+        gnn_train_input_plan(plan, s->config->transfer, s->config->loaders, sizes->staleness);
+        return;
+    }
+    gnn_plan_part(plan, "training edges of a state", partitions_remedy, example_bytes(s, sizes))->phases = epochs;
+    gnn_plan_in_flight(plan, "gathered vectors and gradients", "--batch, --negatives or --fanout",
+                       gnn_link_training_bytes(env, &sizes->largest));
+}
+
 static bool fits(const struct sizing *s, const struct marius_sizes *sizes)
 {
-    const uint64_t vectors = gnn_add_bytes(buffer_bytes(s, sizes), batches_bytes(s, sizes));
-    const uint64_t edges =
-        gnn_add_bytes(gnn_add_bytes(edge_bytes(s, sizes), example_bytes(s, sizes)), sampler_bytes(s, sizes));
-    return gnn_add_bytes(vectors, edges) <= gnn_plan_left(s->plan, IN_EPOCHS);
+    struct gnn_memory_plan trial = *s->plan;
+    add_parts(&trial, s, sizes);
+    return s->env->cap_bytes == 0 || gnn_plan_phase_bytes(&trial, IN_EPOCHS) <= s->env->cap_bytes;
 }
 
 /* Gives the sizes the largest capacity that fits, of at least `least`; false: none does, and they have that one. */
@@ -343,78 +409,67 @@ static enum gnn_status choose_policy(const struct sizing *s, const bool *placed,
                     s->config->capacity, least_groups(s->config));
 }
 
-/* What grows with the graph whatever is resident. */
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return gnn_round_up(bytes, GNN_PAGE_BYTES);
+}
+
+/* What grows with the graph whatever is resident. Of nodes, the new names serve the opening alone. */
 static void add_tables(struct gnn_memory_plan *plan, const struct marius_sizes *sizes)
 {
     const struct gnn_env *const env = plan->env;
     const uint64_t buckets = (uint64_t)sizes->partitions * sizes->partitions;
-    gnn_plan_part(plan, "order of nodes", NULL, env->dataset->node_count * (uint64_t)sizeof(gnn_node));
+    const uint64_t names = whole_pages(env->dataset->node_count * (uint64_t)sizeof(gnn_node));
+    const uint64_t table = whole_pages((buckets + 2) * sizeof(uint64_t));
+    const bool links = marius_learns_links(env);
+    gnn_plan_part(plan, "order of nodes", NULL, names);
     if (samples(env))
-        gnn_plan_part(plan, "edge bucket table", "mariusgnn.partitions", (buckets + 2) * sizeof(uint64_t));
-    if (!marius_learns_links(env)) {
+        gnn_plan_part(plan, "edge bucket table", "mariusgnn.partitions", table);
+    gnn_plan_part(plan, "new names of nodes", NULL, names)->phases = links ? GNN_PLAN_ALL_PHASES : 1 << LOOKING;
+    if (links) /* and the states of the buckets */
+        gnn_plan_part(plan, "table of training edges", "mariusgnn.partitions",
+                      table + whole_pages(buckets * sizeof(uint32_t)));
+    else
         gnn_plan_part(plan, "training nodes in order", NULL,
-                      gnn_batch_order_bytes(env) + UINT64_C(3) * env->dataset->train.count * sizeof(gnn_node));
-        return;
-    }
-    gnn_plan_part(plan, "new names of nodes", NULL, env->dataset->node_count * (uint64_t)sizeof(gnn_node));
-    gnn_plan_part(plan, "table of training edges", "mariusgnn.partitions",
-                  (buckets + 2) * sizeof(uint64_t) + buckets * sizeof(uint32_t)); /* and the states of the buckets */
+                      whole_pages(gnn_batch_order_bytes(env)) +
+                          3 * whole_pages(env->dataset->train.count * (uint64_t)sizeof(gnn_node)));
 }
 
-/* What learning links holds whatever is resident: the rows of the mini-batch that trains, a partition for the
- * evaluation, the manifest of vectors that are kept. */
+/* What learning links holds whatever is resident: a partition for the evaluation, the manifest of vectors that are
+ * kept. */
 static void add_links(struct gnn_memory_plan *plan, const struct sizing *s, const struct marius_sizes *sizes)
 {
-    gnn_plan_in_flight(plan, "gathered vectors and gradients", "--batch, --negatives or --fanout",
-                       gnn_link_training_bytes(plan->env, &s->largest));
     gnn_plan_part(plan, "a partition for the evaluation", "mariusgnn.partitions", sizes->slot_bytes);
     if (s->config->vectors == MARIUS_VECTORS_KEPT)
         gnn_plan_part(plan, "manifest of the vectors", "mariusgnn.vectors",
                       marius_vectors_manifest_bytes(plan->env, sizes->partitions));
 }
 
-/* What the largest mini-batch holds when both directions are drawn from, and by how much the model is larger for it. */
-static void plan_model(struct gnn_memory_plan *plan, const struct marius_config *config, struct gnn_batch_size *largest)
-{
-    const struct gnn_env *const env = plan->env;
-    struct gnn_workload load = *env->workload;
-    for (uint32_t l = 0; config->edges == MARIUS_EDGES_BOTH && l < load.layers; l++)
-        load.fanout[l] *= 2;
-    gnn_batch_largest(env->dataset, &load, largest);
-    if (load.sample_only || env->model_config == NULL || load.layers == 0)
-        return;
-    const uint64_t usual = gnn_model_bytes(env->model_config, plan->largest.nodes);
-    const uint64_t larger = gnn_model_bytes(env->model_config, largest->nodes);
-    gnn_plan_in_flight(plan, "model for both directions", "mariusgnn.edges, --batch or --fanout",
-                       larger > usual ? larger - usual : 0)
-        ->on_device = gnn_env_on_device(env);
-}
-
-/* Adds what is held in the epochs; store NULL: and what it takes to make one. */
-static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, const struct marius_store *store,
-                      const struct marius_sizes *sizes)
+/* What it takes to make the store, where there is none, and to look at it. */
+static void add_opening(struct gnn_memory_plan *plan, const struct sizing *s, const struct marius_sizes *sizes)
 {
     const struct marius_store_config config = {.partitions = sizes->partitions,
                                                .training_first = sizes->training_first,
                                                .triples = marius_learns_links(plan->env) && !sizes->whole};
-    if (!plan->env->workload->sample_only)
-        gnn_plan_part(plan, "partition buffer", partitions_remedy, buffer_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
-    gnn_plan_part(plan, "resident edges", partitions_remedy, edge_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
-    if (marius_learns_links(plan->env))
-        gnn_plan_part(plan, "training edges of a state", partitions_remedy, example_bytes(s, sizes))->phases =
-            1 << IN_EPOCHS;
-    gnn_plan_part(plan, "samplers", "mariusgnn.loaders", sampler_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
-    gnn_plan_in_flight(plan, "mini-batches in flight", "mariusgnn.staleness, --batch or --fanout",
-                       batches_bytes(s, sizes))
-        ->phases = 1 << IN_EPOCHS;
-    if (store == NULL)
-        gnn_plan_part(plan, "preparing of the store", "mariusgnn.partitions",
-                      marius_store_least_bytes(plan->env, &config))
-            ->phases = 1 << PREPARING;
+    gnn_plan_part(plan, "preparing of the store", "mariusgnn.partitions", marius_store_least_bytes(plan->env, &config))
+        ->phases = 1 << PREPARING;
+    if (marius_needs_degrees(plan->env, s->config))
+        gnn_plan_part(plan, "looking at degrees", NULL, marius_degrees_bytes())->phases = 1 << LOOKING;
+}
+
+/* Takes the censuses of edges: by the store's tables, or as if all buckets were of one size. */
+static void take_censuses(struct sizing *s, const struct marius_store *store, uint64_t edges,
+                          const struct marius_sizes *sizes)
+{
+    take_census(sizes, 0, edges, store != NULL ? store->triple_start : NULL, &s->of_triples);
+    for (int first = 0; first < 2; first++)
+        take_census(sizes, first != 0 ? sizes->training : 0, s->env->dataset->edge_count,
+                    store != NULL ? store->bucket_start : NULL, &s->census[first]);
 }
 
 enum gnn_status marius_size(const struct marius_config *config, const struct marius_store *store,
-                            struct marius_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err)
+                            const struct marius_degrees *degrees, struct marius_sizes *out,
+                            struct gnn_memory_plan *plan, struct gnn_err *err)
 {
     const struct marius_graph_size size = graph_size(plan->env);
     struct sizing s = {.env = plan->env, .config = config, .plan = plan};
@@ -422,19 +477,19 @@ enum gnn_status marius_size(const struct marius_config *config, const struct mar
     GNN_TRY(check_task(plan->env, config, err));
     GNN_TRY(choose_partitions(plan->env, config, out, err));
     add_tables(plan, out);
-    plan_model(plan, config, &s.largest);
     if (marius_learns_links(plan->env))
         add_links(plan, &s, out);
+    if (degrees != NULL)
+        s.degrees = *degrees;
     else
-        gnn_train_input_plan(plan, config->transfer, config->loaders, out->staleness);
-    take_census(out, 0, size.edges, store != NULL ? store->triple_start : NULL, &s.of_triples);
-    for (int first = 0; first < 2; first++)
-        take_census(out, first != 0 ? out->training : 0, plan->env->dataset->edge_count,
-                    store != NULL ? store->bucket_start : NULL, &s.census[first]);
+        marius_degrees_guess(plan->env->dataset, &s.degrees);
+    take_censuses(&s, store, size.edges, out);
     GNN_TRY(choose_policy(&s, store != NULL ? &store->training_first : NULL, out, err));
     out->rule_capacity =
         plan->env->cap_bytes > 0 ? marius_rule_capacity(&size, out->partitions, plan->env->cap_bytes) : out->partitions;
-    add_parts(plan, &s, store, out);
+    add_parts(plan, &s, out);
+    if (store == NULL)
+        add_opening(plan, &s, out);
     assert(out->capacity >= 1);
     assert(out->capacity <= out->partitions);
     return GNN_OK;

@@ -26,36 +26,45 @@ static enum gnn_status marius_plan(const struct gnn_env *env, const void *config
 {
     (void)env;
     struct marius_sizes sizes;
-    return marius_size(config, NULL, &sizes, plan, err);
+    return marius_size(config, NULL, NULL, &sizes, plan, err);
 }
 
 /* ---- open ---- */
 
-/* Opens the store that the sizes ask for, and sizes again by what its buckets hold. */
+/* Training edges by bucket, for links that do not have all in memory. */
+static bool needs_triples(const struct marius *m)
+{
+    return marius_learns_links(m->env) && !m->sizes.whole;
+}
+
+/* Opens the store that the sizes ask for, and sizes again by what its buckets hold and its nodes' degrees are. */
 static enum gnn_status open_store(struct marius *m, struct gnn_err *err)
 {
     const struct marius_store_config config = {.partitions = m->sizes.partitions,
                                                .training_first = m->sizes.training_first,
                                                .direct = m->config->io == MARIUS_IO_DIRECT,
                                                .writable = m->config->always_write && !m->sizes.training_first,
-                                               .triples = marius_learns_links(m->env) && !m->sizes.whole};
+                                               .triples = needs_triples(m)};
     struct gnn_memory_plan plan;
+    const bool known = marius_needs_degrees(m->env, m->config);
     GNN_TRY(marius_store_open(m->env, &config, &m->store, err));
+    if (known)
+        GNN_TRY(marius_degrees_read(m->env, &m->store, config.direct, &m->degrees, err));
     gnn_plan_begin(&plan, m->env);
-    GNN_TRY(marius_size(m->config, &m->store, &m->sizes, &plan, err));
+    GNN_TRY(marius_size(m->config, &m->store, known ? &m->degrees : NULL, &m->sizes, &plan, err));
     return m->sizes.training_first == config.training_first ? gnn_plan_check(&plan, "", err) : GNN_OK;
 }
 
-/* The training nodes' own edges may take more than was thought before they were counted; then nodes are placed at
- * random after all. Nothing turns back from there: training nodes first is not tried again. */
+/* Edges and mini-batches may take more than was thought before they were counted; then nodes are placed at random after
+ * all, or not everything is in memory. Nothing turns back from there: training nodes first is not tried again. */
 static enum gnn_status open_files(struct marius *m, struct gnn_err *err)
 {
     struct gnn_memory_plan plan;
     gnn_plan_begin(&plan, m->env);
-    GNN_TRY(marius_size(m->config, NULL, &m->sizes, &plan, err));
+    GNN_TRY(marius_size(m->config, NULL, NULL, &m->sizes, &plan, err));
     const bool training_first = m->sizes.training_first;
     GNN_TRY(open_store(m, err));
-    if (m->sizes.training_first != training_first) {
+    if (m->sizes.training_first != training_first || (needs_triples(m) && m->store.triples == NULL)) {
         marius_store_close(m->env->world, &m->store);
         GNN_TRY(open_store(m, err));
     }
@@ -219,8 +228,9 @@ static void marius_intend(const void *state, struct gnn_intent *intent)
         intent->whole_batches += states - 1;
         gnn_intent_phases(intent, (uint32_t)intent->whole_batches, "mariusgnn.policy"); /* no part is like another */
     }
-    if (m->store.edges != NULL)
-        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.edges), how);
+    if (m->store.edges != NULL) /* of which open has read some */
+        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.edges),
+                         how | (marius_needs_degrees(m->env, m->config) ? (uint32_t)GNN_READS_MADE : 0));
     if (m->store.features != NULL)
         gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.features), how);
     if (m->links != NULL)

@@ -337,6 +337,127 @@ static void test_the_capacity_fills_the_cap(void **state)
     fixture_close(&f);
 }
 
+/* Few edges come in, many go out, and a mini-batch is what the latter make it. */
+static const struct train_graph_config leaving = {
+    .nodes = 20000, .mean_degree = 4, .dim = 64, .classes = 5, .train = TRAIN, .seed = 11};
+
+enum { LARGEST_CAP = 16 << 20, CAP_STEP = 512 << 10, MANY_EPOCHS = 3, MANY_RESIDENT = 16 };
+
+static enum gnn_status start_under(struct train_run *run, const struct fixture *f, const char *policy, bool device,
+                                   uint64_t cap)
+{
+    train_run_init(run, f->world, "mariusgnn");
+    run->options = OPTIONS("io=buffered", "partitions=64", policy);
+    run->workload.layers = 2;
+    run->workload.fanout[0] = 10;
+    run->workload.fanout[1] = 8;
+    run->modelled = &f->profile;
+    run->device = device;
+    run->cap_bytes = cap;
+    const enum gnn_status status = train_run_open(run, &f->graph);
+    run->options = NULL; /* they end here */
+    return status;
+}
+
+/* No mini-batch had more rows than were thought of, on the host or on the device, and the largest not far fewer. */
+static void rows_are_as_planned(const struct train_run *run, const struct marius_sizes *sizes,
+                                const struct gnn_memory_plan *plan)
+{
+    const struct marius *const m = run->state;
+    const uint64_t most = gnn_rows_capacity(sizes->largest.nodes[run->workload.layers]);
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < sizes->staleness; i++)
+        rows = gnn_max_u64(rows, m->items[i].input.rows.capacity);
+    assert_true(rows <= most);
+    assert_true(sizes->capacity < MANY_RESIDENT || 5 * rows >= 2 * most);
+    if (run->device)
+        assert_true(part_bytes(plan, "inputs of mini-batches") >=
+                    sizes->staleness * rows * run->env.dataset->row_bytes);
+}
+
+/* Fails unless so many epochs hold no more than the open system had planned. Returns what it had. */
+static uint64_t stays_within_its_plan(struct train_run *run, const struct fixture *f)
+{
+    const struct marius *const m = run->state;
+    struct marius_sizes sizes;
+    struct gnn_memory_plan plan;
+    struct gnn_mem_usage usage;
+    gnn_plan_begin(&plan, &run->env);
+    must_run(marius_size(m->config, &m->store, &m->degrees, &sizes, &plan, &run->err), run);
+    assert_int_equal(sizes.capacity, m->sizes.capacity);
+    for (uint64_t epoch = 0; epoch < MANY_EPOCHS; epoch++)
+        must_run(train_run_epoch(run, epoch), run);
+    gnn_mem_usage(f->world, &usage); /* what grows does not shrink before the end */
+    const uint64_t planned = gnn_plan_phase_bytes(&plan, 1);
+    rows_are_as_planned(run, &sizes, &plan);
+    assert_true(planned <= run->cap_bytes);
+    assert_true(usage.current_bytes + part_bytes(&plan, "dataset's offsets, labels and splits") <= planned);
+    return planned;
+}
+
+static void is_refused_by_name(const struct train_run *run, enum gnn_status status)
+{
+    assert_int_equal(status, GNN_ECAP);
+    assert_non_null(strstr(run->err.message, "the run needs about"));
+    assert_non_null(strstr(run->err.message, "raise --memory or change"));
+}
+
+static const char *const automatic[] = {"policy=training-first", "policy=replace", "policy=auto"};
+
+/* Whatever the cap: the plan refuses it by name, or what was planned is enough. */
+static void test_no_epoch_outgrows_its_plan(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < sizeof automatic / sizeof *automatic; p++)
+        for (int device = 0; device < 2; device++) {
+            struct fixture f;
+            uint64_t refused = 0, planned = 0;
+            fixture_open(&f, .graph = &leaving, .simulated = true);
+            for (uint64_t cap = CAP_STEP; cap <= LARGEST_CAP; cap += CAP_STEP) {
+                struct train_run run;
+                const enum gnn_status status = start_under(&run, &f, automatic[p], device, cap);
+                if (status == GNN_OK) {
+                    const uint64_t now = stays_within_its_plan(&run, &f);
+                    assert_true(now >= planned);
+                    planned = now;
+                } else {
+                    is_refused_by_name(&run, status);
+                    assert_int_equal(planned, 0); /* by less memory alone */
+                    refused++;
+                }
+                train_run_close(&run);
+            }
+            assert_true(refused > 0 && planned > 0);
+            fixture_close(&f);
+        }
+}
+
+/* The least cap that is accepted is enough, and a page less is refused. */
+static void test_the_least_cap_is_enough(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < sizeof automatic / sizeof *automatic; p++) {
+        struct fixture f;
+        struct train_run run;
+        uint64_t enough = LARGEST_CAP, too_little = 0;
+        fixture_open(&f, .graph = &leaving, .simulated = true);
+        must_run(start_under(&run, &f, automatic[p], true, enough), &run); /* makes the store */
+        train_run_close(&run);
+        while (enough - too_little > GNN_PAGE_BYTES) {
+            const uint64_t cap = gnn_round_down((enough + too_little) / 2, GNN_PAGE_BYTES);
+            *(start_under(&run, &f, automatic[p], true, cap) == GNN_OK ? &enough : &too_little) = cap;
+            train_run_close(&run);
+        }
+        assert_true(too_little > 0);
+        is_refused_by_name(&run, start_under(&run, &f, automatic[p], true, too_little));
+        train_run_close(&run);
+        must_run(start_under(&run, &f, automatic[p], true, enough), &run);
+        (void)stays_within_its_plan(&run, &f);
+        train_run_close(&run);
+        fixture_close(&f);
+    }
+}
+
 /* Training nodes that leave no room for another partition are placed at random, and groups of partitions replaced. */
 static void test_the_fallback_is_automatic(void **state)
 {
@@ -394,6 +515,8 @@ int main(void)
         cmocka_unit_test(test_replacement_reads_every_partition_once),
         cmocka_unit_test(test_part_of_an_epoch_stops_at_its_batches),
         cmocka_unit_test(test_the_capacity_fills_the_cap),
+        cmocka_unit_test(test_no_epoch_outgrows_its_plan),
+        cmocka_unit_test(test_the_least_cap_is_enough),
         cmocka_unit_test(test_the_fallback_is_automatic),
         cmocka_unit_test(test_contradictions_are_refused_by_name),
     };

@@ -706,41 +706,56 @@ static void test_contradictions_are_refused_by_name(void **state)
 
 /* ---- sizes ---- */
 
+enum { LARGE_PARTITIONS = 16 };
+
+/* Plans, opens and trains under the cap. Returns the partitions in memory; 0: it was refused by name. */
+static uint64_t capacity_under(const char *dir, uint32_t layers, uint64_t cap)
+{
+    struct fixture f;
+    struct link_run run;
+    struct gnn_memory_plan plan;
+    uint64_t capacity = 0;
+    fixture_open(&f, .scratch = true, .measured = {.memory_limit_bytes = cap});
+    link_run_init(&run, f.world, "mariusgnn", dir, 256);
+    run.options = OPTIONS("io=buffered", "partitions=16", "loaders=1", "staleness=2", "depth=2");
+    run.cap_bytes = cap;
+    if (layers > 0)
+        with_encoder(&run, GNN_MODEL_SAGE, layers);
+    enum gnn_status status = link_run_plan(&run, &plan);
+    free(run.config);
+    run.config = NULL;
+    GNN_NEXT(status, link_run_open(&run));
+    if (status == GNN_OK) {
+        must(link_run_epoch(&run, 0), &run.err);
+        capacity = link_run_figure(&run, "capacity");
+    } else {
+        assert_int_equal(status, GNN_ECAP);
+        assert_non_null(strstr(run.err.message, "the run needs about"));
+    }
+    link_run_close(&run);
+    fixture_close(&f);
+    return capacity;
+}
+
 /* From too little for two groups up to enough for all: what the plan accepts holds as many partitions as fit, and an
  * epoch stays within the world's limit. */
 static void test_the_capacity_follows_the_cap(void **state)
 {
     static const struct link_graph large = {.nodes = 6000, .relations = 4, .edges = 9000, .seed = 5};
     char dir[DATA_PATH];
-    uint64_t before = 0, refused = 0, whole = 0, part = 0;
     link_graph_import(&large, *state, dir);
-    for (uint64_t cap = UINT64_C(2) << 20; cap <= UINT64_C(16) << 20; cap += UINT64_C(2) << 20) {
-        struct fixture f;
-        struct link_run run;
-        fixture_open(&f, .scratch = true, .measured = {.memory_limit_bytes = cap});
-        link_run_init(&run, f.world, "mariusgnn", dir, 256);
-        run.options = OPTIONS("io=buffered", "partitions=16", "loaders=1", "staleness=2", "depth=2");
-        run.cap_bytes = cap;
-        struct gnn_memory_plan plan;
-        const enum gnn_status status = link_run_plan(&run, &plan);
-        free(run.config);
-        run.config = NULL;
-        if (status == GNN_OK) {
-            must(link_run_open(&run), &run.err);
-            must(link_run_epoch(&run, 0), &run.err);
-            const uint64_t capacity = link_run_figure(&run, "capacity");
+    for (uint32_t layers = 0; layers <= 2; layers++) {
+        uint64_t before = 0, refused = 0, whole = 0, part = 0;
+        for (uint64_t cap = UINT64_C(2) << 20; cap <= UINT64_C(32) << 20; cap += UINT64_C(2) << 20) {
+            const uint64_t capacity = capacity_under(dir, layers, cap);
             assert_true(capacity >= before);
             before = capacity;
-            whole += capacity == 16;
-            part += capacity < 16;
-        } else {
-            assert_int_equal(status, GNN_ECAP);
-            refused++;
+            refused += capacity == 0;
+            whole += capacity == LARGE_PARTITIONS;
+            part += capacity > 0 && capacity < LARGE_PARTITIONS;
         }
-        link_run_close(&run);
-        fixture_close(&f);
+        assert_true(refused > 0 && part > 0 && whole > 0);
     }
-    assert_true(refused > 0 && part > 0 && whole > 0);
 }
 
 /* ---- one preparation at a time ---- */
