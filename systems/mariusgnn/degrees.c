@@ -31,6 +31,7 @@ void marius_degrees_guess(const struct gnn_dataset *dataset, struct marius_degre
     out->mean = (double)dataset->edge_count / dataset->node_count;
     look_at(dataset, NULL, dataset->node_count, nodes);
     look_at(dataset, dataset->train.nodes, dataset->train.count, &out->train);
+    assert(nodes->count > 0);
     for (uint32_t i = 0; i < nodes->count; i++)
         nodes->of[(i + nodes->count / 2) % nodes->count].out = nodes->of[i].in;
     for (uint32_t i = 0; i < out->train.count; i++)
@@ -101,6 +102,7 @@ enum gnn_status marius_degrees_read(const struct gnn_env *env, const struct mari
     if (store->training_first && train->count > 0)
         return look_in_store(env, store, direct, 0, gnn_min_u32(store->rows, train->count), &out->train, err);
     look_at(env->dataset, train->nodes, train->count, &out->train);
+    assert(out->nodes.count > 0);
     for (uint32_t i = 0; i < out->train.count; i++)
         out->train.of[i].out = out->nodes.of[i % out->nodes.count].out;
     return GNN_OK;
