@@ -47,7 +47,8 @@ struct reads {
     uint64_t bytes, ios;
 };
 
-/* False: nobody counted. What was asked for may have lain in the page cache, unless it was asked for past it. */
+/* Counts what the device delivered; false without a counter of its reads. What was asked for stands in for it where it
+ * was asked for past the page cache, in which it may have lain otherwise. */
 static bool count_reads(const struct gnn_floor *floor, const struct gnn_record_counters *c, struct reads *out)
 {
     *out = (struct reads){.bytes = c->device_read_bytes, .ios = c->device_read_ios};

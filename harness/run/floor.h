@@ -28,8 +28,8 @@ struct gnn_floor {
 GNN_MUST_CHECK enum gnn_status gnn_floor_open(const struct gnn_run_config *config, struct gnn_kv_list *environment,
                                               struct gnn_floor *out, struct gnn_err *err);
 
-/* The device's time for what the epoch read and wrote; GNN_UNKNOWN where nobody counted, or nobody knows the device.
- * Reads are those that the device was counted to deliver; where no control group counts, those that the system asked
+/* Returns the device's time for what the epoch read and wrote; GNN_UNKNOWN without counters or a profile of it. Reads
+ * are those that the device was counted to deliver; where no control group counts, those that the system asked
  * for, if all were direct. They take what as many of their mean size take. */
 uint64_t gnn_floor_device_ns(const struct gnn_floor *floor, const struct gnn_record_epoch *epoch);
 

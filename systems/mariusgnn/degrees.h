@@ -2,9 +2,9 @@
  * (harness/system/batch_size.h) knows incoming edges alone, and a node there draws again in every layer; here a node
  * draws once, from either direction, and meets only what is resident.
  *
- * In-degrees are the dataset's offsets. Out-degrees nobody knows before the edges lie in buckets: then the buckets of
- * one partition as a source hold every outgoing edge of its nodes, which were placed at random. Both degrees of a node
- * are kept together, because whoever is found along an edge has more of them at that end than others have. */
+ * In-degrees are the dataset's offsets. Out-degrees are not known before the edges lie in buckets: then the buckets
+ * of one partition as a source hold every outgoing edge of its nodes, which were placed at random. Both degrees of a
+ * node are kept together, because a node that is found along an edge has more of them at that end than others have. */
 #ifndef MARIUSGNN_DEGREES_H
 #define MARIUSGNN_DEGREES_H
 

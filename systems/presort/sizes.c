@@ -17,7 +17,7 @@ enum {
     LIST_SHARE = 5,    /* of what is left, 1 in so many for lists, */
     STAGING_SHARE = 8, /* and likewise for staging */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
-    /* Where nobody knows the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
+    /* Without a profile of the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
     SATA_RANDOM_BYTES = 5632,
     SATA_WRITE_PERCENT = 106,
 };
