@@ -335,7 +335,6 @@ static void golden_times(void **state)
          5324},
         {{PRESORT, SET("presort.hyperbatch=3"), SET("presort.window=1")}, "69d702bd77b446b6", 25617734, 5556904, 3125},
         {{PRESORT, SET("presort.topology=mapped")}, "69d702bd77b446b6", 54573812, 49796810, 976},
-        {{PRESORT, SET("presort.ahead=false")}, "69d702bd77b446b6", 17288036, 12508102, 596},
         {{PRESORT, SET("presort.io=buffered")}, "69d702bd77b446b6", 15822092, 14105600, 85},
     };
     expect_golden(t, "reach=0", cases, sizeof cases / sizeof cases[0]);
