@@ -292,6 +292,31 @@ static void test_part_of_an_epoch_stops_at_its_batches(void **state)
 static const struct train_graph_config large = {
     .nodes = 20000, .mean_degree = 30, .dim = 128, .classes = 5, .train = TRAIN, .seed = 11};
 
+/* What a run holds, by hand: c partitions of rows, 16 bytes a resident edge, 12 a resident node, 4 a node, 8 a bucket;
+ * little besides where mini-batches are small. */
+static void test_memory_is_partitions_and_edges(void **state)
+{
+    (void)state;
+    enum { P = 64, ROWS = 313, SLOT = 163840 }; /* 20,000 nodes; 313 rows of 512 bytes in whole pages */
+    static const char *const capacity[] = {"capacity=48", "capacity=56", "capacity=64"};
+    struct fixture f;
+    fixture_open(&f, .graph = &large);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct train_run run;
+        struct gnn_mem_usage usage;
+        const uint64_t c = 48 + 8 * i;
+        start(&run, &f, OPTIONS("io=buffered", "partitions=64", "loaders=1", "staleness=1", capacity[i]));
+        must_run(train_run_epoch(&run, 0), &run);
+        gnn_mem_usage(f.world, &usage);
+        const uint64_t edges = train_run_extra(&run, "resident_edges");
+        const uint64_t by_hand = c * SLOT + 16 * edges + 12 * c * ROWS + UINT64_C(4) * large.nodes + 8 * P * P;
+        assert_true(edges > 0);
+        assert_in_range(usage.current_bytes, by_hand, by_hand + by_hand / 10);
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 static uint64_t part_bytes(const struct gnn_memory_plan *plan, const char *name)
 {
     for (uint32_t i = 0; i < plan->part_count; i++)
@@ -514,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_reads_are_the_partitions_that_change),
         cmocka_unit_test(test_replacement_reads_every_partition_once),
         cmocka_unit_test(test_part_of_an_epoch_stops_at_its_batches),
+        cmocka_unit_test(test_memory_is_partitions_and_edges),
         cmocka_unit_test(test_the_capacity_fills_the_cap),
         cmocka_unit_test(test_no_epoch_outgrows_its_plan),
         cmocka_unit_test(test_the_least_cap_is_enough),

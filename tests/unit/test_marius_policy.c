@@ -169,6 +169,52 @@ static void test_orders_are_random_and_repeat(void **state)
     fresh_close(&f);
 }
 
+/* Whether the partition is resident in the state. */
+static bool holds(const struct marius_order *order, uint32_t state, uint32_t partition)
+{
+    bool held = false;
+    for (uint32_t i = 0; i < marius_order_slots(order); i++)
+        held |= marius_order_partition(order, state, i) == partition;
+    return held;
+}
+
+/* What the states bring in that the one before did not have: partitions, and buckets between partitions. */
+static void count_entering(const struct marius_order *order, uint64_t *partitions, uint64_t *buckets)
+{
+    const uint32_t slots = marius_order_slots(order);
+    *partitions = *buckets = 0;
+    for (uint32_t s = 0; s < order->states; s++)
+        for (uint32_t i = 0; i < slots; i++) {
+            const bool stayed = s > 0 && holds(order, s - 1, marius_order_partition(order, s, i));
+            *partitions += !stayed;
+            for (uint32_t j = 0; j < slots; j++)
+                *buckets += !stayed || !holds(order, s - 1, marius_order_partition(order, s, j));
+        }
+}
+
+/* The IO of section 6: c + g (|S| - 1) partitions of vectors and c^2 + g (2c - g)(|S| - 1) buckets. By hand, in groups
+ * and in buckets between groups: of l = 4 groups 7 come in, 7/4 of the vectors, and 19 of 16. */
+static void test_states_bring_in_what_the_volume_says(void **state)
+{
+    static const struct {
+        uint32_t units, places, partitions, buckets;
+    } cases[] = {{4, 2, 7, 19}, {8, 2, 29, 85}, {16, 4, 46, 310}};
+    struct fresh f;
+    fresh_open(&f, state, 12);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (uint32_t group = 1; group <= 3; group++) {
+            struct marius_order order;
+            uint64_t partitions, buckets;
+            must(marius_order_comet(f.world, &f.rng, cases[c].units * group, group, cases[c].places, &order, &f.err),
+                 &f.err);
+            count_entering(&order, &partitions, &buckets);
+            assert_int_equal(partitions, cases[c].partitions * group);
+            assert_int_equal(buckets, cases[c].buckets * group * group);
+            marius_order_close(f.world, &order);
+        }
+    fresh_close(&f);
+}
+
 /* ---- buckets ---- */
 
 /* Each bucket is given to one state that holds both of its ends; returns the sizes of all X_i. */
@@ -241,10 +287,10 @@ static void test_deferred_assignment_balances_the_examples(void **state)
     struct fresh f;
     uint32_t least, most;
     fresh_open(&f, state, 5);
-    (void)bias_of(&f, 256, 32, 2, MARIUS_ASSIGN_RANDOM, &least, &most);
-    const double mean = 256.0 * 256 / 28; /* l = 8: 28 states */
-    assert_true(least > 0.96 * mean);
-    assert_true(most < 1.04 * mean);
+    (void)bias_of(&f, 1024, 128, 2, MARIUS_ASSIGN_RANDOM, &least, &most);
+    const double mean = 1024.0 * 1024 / 28; /* l = 8: 28 states; a sixth of a per cent is one standard deviation */
+    assert_true(least > 0.99 * mean);
+    assert_true(most < 1.01 * mean);
     (void)bias_of(&f, 256, 32, 2, MARIUS_ASSIGN_GREEDY, &least, &most);
     assert_int_equal(most, 4 * 32 * 32);
     assert_int_equal(least, 2 * 32 * 32);
@@ -261,9 +307,9 @@ static void test_bias_has_the_values_of_its_definition(void **state)
     const double beta = bias_of(&f, 16, 1, 4, MARIUS_ASSIGN_GREEDY, &least, &most);
     const double comet = bias_of(&f, 32, 4, 2, MARIUS_ASSIGN_RANDOM, &least, &most);
     const double fine = bias_of(&f, 1024, 256, 2, MARIUS_ASSIGN_RANDOM, &least, &most);
-    assert_true(fabs(beta - 0.938) < 0.07);
-    assert_true(fabs(comet - 0.875) < 0.05);
-    assert_true(fabs(fine - 0.68) < 0.05);
+    assert_true(beta == 15.0 / 16);
+    assert_true(fabs(comet - 0.875) <= 1.0 / 64);
+    assert_true(fabs(fine - 0.68) < 0.01);
     assert_true(comet < beta);
     fresh_close(&f);
 }
@@ -371,6 +417,25 @@ static void test_the_fallback_shows_every_partition_once(void **state)
     fresh_close(&f);
 }
 
+/* Which place is replaced is drawn: each of three as often as the others, to five standard deviations. */
+static void test_the_fallback_replaces_any_place(void **state)
+{
+    enum { P = 23, PLACES = 3, DRAWS = 60 }; /* 20 swaps each, a third of 1200 in the mean, sd 16 */
+    struct fresh f;
+    uint32_t replaced[PLACES] = {0};
+    fresh_open(&f, state, 13);
+    for (uint32_t d = 0; d < DRAWS; d++) {
+        struct marius_order order;
+        must(marius_order_replace(f.world, &f.rng, P, 1, PLACES, &order, &f.err), &f.err);
+        for (uint32_t s = 0; s + 1 < order.states; s++)
+            replaced[marius_order_swapped(&order, s)]++;
+        marius_order_close(f.world, &order);
+    }
+    for (uint32_t i = 0; i < PLACES; i++)
+        assert_in_range(replaced[i], 400 - 80, 400 + 80);
+    fresh_close(&f);
+}
+
 static void test_every_training_node_goes_to_a_state_that_holds_it(void **state)
 {
     enum { ROWS = 5, P = 12, NODES = P * ROWS };
@@ -393,6 +458,38 @@ static void test_every_training_node_goes_to_a_state_that_holds_it(void **state)
         differing += state_of[n] != other[n];
     }
     assert_true(differing > 0);
+    marius_order_close(f.world, &order);
+    fresh_close(&f);
+}
+
+/* Any of the states that hold a node may train it, each as likely: 6 groups, two of them resident, so that five states
+ * follow each other, and those that keep their place to the end are trained in up to five. */
+static void test_a_training_node_goes_to_any_state_that_holds_it(void **state)
+{
+    enum { P = 6, ROWS = 1, DRAWS = 1000 };
+    struct fresh f;
+    struct marius_order order;
+    gnn_node nodes[P];
+    uint32_t trained[P][P] = {{0}};
+    fresh_open(&f, state, 14);
+    for (uint32_t i = 0; i < P; i++)
+        nodes[i] = i;
+    must(marius_order_replace(f.world, &f.rng, P, 1, 2, &order, &f.err), &f.err);
+    for (uint32_t d = 0; d < DRAWS; d++) {
+        uint32_t state_of[P];
+        must(marius_assign_nodes(&order, d, nodes, P, ROWS, state_of, &f.err), &f.err);
+        for (uint32_t n = 0; n < P; n++)
+            trained[n][state_of[n]]++;
+    }
+    for (uint32_t n = 0; n < P; n++) {
+        uint32_t states = 0;
+        for (uint32_t s = 0; s < order.states; s++)
+            states += holds(&order, s, n);
+        for (uint32_t s = 0; s < order.states; s++) { /* sd at most 16 */
+            const uint32_t expected = holds(&order, s, n) ? DRAWS / states : 0;
+            assert_in_range(trained[n][s], expected > 80 ? expected - 80 : 0, expected > 0 ? expected + 80 : 0);
+        }
+    }
     marius_order_close(f.world, &order);
     fresh_close(&f);
 }
@@ -452,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_two_places_bring_each_pair_together_once),
         cmocka_unit_test(test_comet_swaps_groups_and_meets_all_pairs),
         cmocka_unit_test(test_orders_are_random_and_repeat),
+        cmocka_unit_test(test_states_bring_in_what_the_volume_says),
         cmocka_unit_test(test_deferred_assignment_balances_the_examples),
         cmocka_unit_test(test_bias_has_the_values_of_its_definition),
         cmocka_unit_test(test_a_single_state_has_no_bias),
@@ -459,7 +557,9 @@ int main(void)
         cmocka_unit_test(test_training_partitions_come_first_and_others_change),
         cmocka_unit_test(test_with_room_for_all_nothing_is_left_out),
         cmocka_unit_test(test_the_fallback_shows_every_partition_once),
+        cmocka_unit_test(test_the_fallback_replaces_any_place),
         cmocka_unit_test(test_every_training_node_goes_to_a_state_that_holds_it),
+        cmocka_unit_test(test_a_training_node_goes_to_any_state_that_holds_it),
         cmocka_unit_test(test_the_rule_gives_the_papers_partitions),
         cmocka_unit_test(test_no_partition_is_left_without_rows),
         cmocka_unit_test(test_the_rule_fills_the_memory),
