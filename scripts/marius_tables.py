@@ -335,8 +335,9 @@ def show_table_3(v):
            "*In flight*: mini-batches at most: the loaders and five, and no more than 16, as the released queues and bound are; or a half of that, a "
            "quarter and so on, where the plan refuses so many. *Of an epoch*: so many mini-batches after 20 of warm-up, extrapolated.", "",
            "**These settings were settled with the printed times in view**: batches of 1000 at any scale ended in `oom`, so they are the preset's; "
-           "p and c of Papers100M are the released configuration's, as the rules of section 6 ended in `oom` there; four loaders instead of one a "
-           "core made the times in memory 134 and 349 s at scale 1. Take them as this choice, not as a prediction.", ""]
+           "p and c of Papers100M are the released configuration's, as the rules of section 6 ended in `oom` there (they do no more: the figure "
+           "mariusgnn-table3 is by them); four loaders instead of one a core made the times in memory 134 and 349 s at scale 1. Take them as this "
+           "choice, not as a prediction.", ""]
     out += table(["graph", "", "machine", "scale", "partitions in memory", "in flight", "nodes a batch", "edges drawn", "epoch s", "timed s",
                   "read GB", "timed s at scale 1", "USD", "paper: s", "USD"],
                  [row_of_table_3(v, scale, row) for row in TABLE_3 for scale in sorted({s for s, r in v.rows if r == row}, key=divisor)])
