@@ -278,11 +278,18 @@ static void begin(struct presort_distributor *d, struct presort_hyperbatch *x, c
     x->stream = NULL;
 }
 
+/* Waits for the reads and writes under way; what comes of them is of no interest any more. */
+static void stop(struct presort_distributor *d)
+{
+    gnn_ring_reads_drain(&d->ring);
+    gnn_span_reader_start(d->sweep, next_span, d);
+}
+
 /* Gives the hyperbatch's extents up, so that each of its loads is read where it lies. */
 static void fall_back(struct presort_distributor *d, const struct gnn_err *why)
 {
     struct presort_hyperbatch *const x = d->x;
-    gnn_ring_reads_drain(&d->ring);
+    stop(d);
     for (uint32_t i = 0; i < x->load_end[x->windows - 1]; i++)
         x->loads[i].slot &= ~PRESORT_SORTED_LOAD;
     for (uint32_t w = 0; w < x->windows; w++)
@@ -322,7 +329,7 @@ enum gnn_status presort_distribute(struct presort_distributor *d, struct presort
         return GNN_OK;
     }
     if (status != GNN_OK) {
-        gnn_ring_reads_drain(&d->ring);
+        stop(d);
         return why.status != GNN_OK ? gnn_fail(err, status, "%s", why.message) : status;
     }
     return gnn_stream_attach(d->world, x->scratch, (uint64_t)x->blocks * x->block_bytes, &x->stream, err);

@@ -4,6 +4,7 @@
 #include "harness/run/fault_option.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/must.h"
+#include "tests/support/presort_judge.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
 #include "tests/support/train_graph.h"
@@ -64,6 +65,7 @@ struct setting {
 struct epoch_outcome {
     enum gnn_status status;
     uint64_t numbers[NUMBERS];
+    struct presort_figures presort; /* of other systems: zero */
 };
 static const char *const number_names[NUMBERS] = {
     "seeds",          "steps", "batches", "sampled_nodes", "edges",      "batch_digest",  "spot_digest",
@@ -301,6 +303,7 @@ static void keep_epoch(const struct train_run *run, enum gnn_status status, stru
                                        requests_of(&run->result)};
     out->status = status;
     memcpy(out->numbers, numbers, sizeof numbers);
+    presort_figures_of(&run->result, &out->presort);
 }
 
 static void note(struct outcome *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -314,52 +317,62 @@ static void note(struct outcome *out, const char *format, ...)
     va_end(args);
 }
 
-/* Which failures could a status come from; those that happened since `before`. */
-static bool was_injected(const char *system, enum gnn_status status, const struct gnn_fault_counts *before,
-                         const struct gnn_fault_counts *after, bool stopped)
+/* What was injected since `before`, without what the run may pass over. */
+static struct gnn_fault_counts counts_since(const struct gnn_fault_counts *before, const struct gnn_fault_counts *after,
+                                            const struct gnn_fault_counts *excused)
+{
+    return (struct gnn_fault_counts){.eio = after->eio - before->eio - excused->eio,
+                                     .shortened = after->shortened - before->shortened,
+                                     .writes_eio = after->writes_eio - before->writes_eio - excused->writes_eio,
+                                     .writes_refused =
+                                         after->writes_refused - before->writes_refused - excused->writes_refused,
+                                     .allocs_refused = after->allocs_refused - before->allocs_refused};
+}
+
+/* Which failures could a status come from. */
+static bool was_injected(const char *system, enum gnn_status status, const struct gnn_fault_counts *injected,
+                         bool stopped)
 {
     switch (status) {
     case GNN_EIO:
-        return after->eio > before->eio || after->writes_eio > before->writes_eio;
+        return injected->eio > 0 || injected->writes_eio > 0;
     case GNN_ENOMEM:
-        return after->allocs_refused > before->allocs_refused;
-    case GNN_ENOSPC:
-        return after->writes_refused > before->writes_refused;
+        return injected->allocs_refused > 0;
+    case GNN_ENOSPC: /* where sorting is given up it is no error */
+        return strcmp(system, "presort") != 0 && injected->writes_refused > 0;
     case GNN_ECANCELLED:
         return stopped;
     case GNN_ESHORT: /* its reads of 4 bytes through the page cache are not repeated (docs/invariants.md, 12) */
-        return strcmp(system, "ringsampler") == 0 && after->shortened > before->shortened;
+        return strcmp(system, "ringsampler") == 0 && injected->shortened > 0;
     default:
         return false;
     }
 }
 
 static void judge(struct outcome *out, const char *what, const struct train_run *run, enum gnn_status status,
-                  const struct gnn_fault_counts *before, bool stopped)
+                  const struct gnn_fault_counts *injected, bool stopped)
 {
-    const struct gnn_fault_counts *const after = &out->counts;
     const struct gnn_err *const err = &run->err;
-    const uint64_t writes = after->writes_refused - before->writes_refused + after->writes_eio - before->writes_eio;
-    /* A full disk ends the sorting of rows, and what was in flight for it is of no interest any more. */
-    const bool given_up = strcmp(run->system, "presort") == 0 && after->writes_refused > before->writes_refused;
-    const bool io = after->eio > before->eio || writes > 0;
-    const bool hard = after->allocs_refused > before->allocs_refused || (io && !given_up);
-    if (status == GNN_OK && hard)
+    const uint64_t writes = injected->writes_refused + injected->writes_eio;
+    if (status == GNN_OK && (injected->eio > 0 || writes > 0 || injected->allocs_refused > 0))
         note(out, "%s is ok, but %" PRIu64 " reads, %" PRIu64 " writes and %" PRIu64 " allocations had failed", what,
-             after->eio - before->eio, writes, after->allocs_refused - before->allocs_refused);
+             injected->eio, writes, injected->allocs_refused);
     if (status == GNN_OK)
         return;
     if (err->message[0] == '\0')
         note(out, "%s: %s without a word", what, gnn_status_name(status));
-    if (!was_injected(run->system, status, before, after, stopped))
+    if (!was_injected(run->system, status, injected, stopped))
         note(out, "%s: %s, which nothing here caused: %s", what, gnn_status_name(status), err->message);
 }
 
-static void run_epochs(struct train_run *run, struct outcome *out, uint32_t stop_after)
+static void run_epochs(struct train_run *run, const struct outcome *plain, const struct io_log *log,
+                       struct outcome *out, uint32_t stop_after)
 {
     struct gnn_fault_counts before = out->counts;
+    struct presort_judge presort = {.log = log, .seen = log == NULL ? 0 : io_log_count(log)};
     for (uint32_t e = 0; e < EPOCHS; e++) {
         char what[16];
+        struct gnn_fault_counts excused = {.reads = 0};
         run->stop_after = e == 0 ? stop_after : 0;
         atomic_store(&run->stop, false);
         const enum gnn_status status = train_run_epoch(run, e);
@@ -368,7 +381,14 @@ static void run_epochs(struct train_run *run, struct outcome *out, uint32_t stop
         (void)snprintf(what, sizeof what, "epoch %u", e);
         if (run->wrong_values > 0) /* of an epoch that failed too: what it trained until then has to be right */
             note(out, "%s trained %u values that are not the file's", what, run->wrong_values);
-        judge(out, what, run, status, &before, run->stop_after > 0);
+        const char *const wrong = log == NULL
+                                      ? NULL
+                                      : presort_judge_epoch(&presort, status, &out->epoch[e].presort,
+                                                            plain == NULL ? NULL : &plain->epoch[e].presort, &excused);
+        if (wrong != NULL)
+            note(out, "%s: %s", what, wrong);
+        const struct gnn_fault_counts injected = counts_since(&before, &out->counts, &excused);
+        judge(out, what, run, status, &injected, run->stop_after > 0);
         before = out->counts;
     }
 }
@@ -408,9 +428,10 @@ static void close_world(struct gnn_world *world, int kind)
         gnn_world_measured_close(world);
 }
 
-/* A measured run has a graph of its own, on whose disk no other run has left anything; so has every simulated one. */
+/* A measured run has a graph of its own, on whose disk no other run has left anything; so has every simulated one.
+ * plain: the outcome without failures; NULL: this makes it. */
 static void run_once(struct random_faults *all, const struct setting *s, int kind, const struct gnn_run_faults *faults,
-                     struct outcome *out)
+                     const struct outcome *plain, struct outcome *out)
 {
     const char *options[WORDS_MAX + 1];
     struct gnn_world *const inner = open_world(all, kind);
@@ -423,13 +444,15 @@ static void run_once(struct random_faults *all, const struct setting *s, int kin
     if (kind == MEASURED)
         train_graph_open(&shapes[s->graph], &own);
     must(gnn_world_faulty_open(inner, &faults->plan, &world, &err), &err);
+    struct io_log *const log = strcmp(s->system->name, "presort") == 0 ? io_log_open(world) : NULL;
     init_run(all, s, kind, world, options, &run);
     out->open = train_run_open(&run, kind == MEASURED ? &own : &all->graphs[s->graph]);
     gnn_world_faulty_counts(world, &out->counts);
-    judge(out, "open", &run, out->open, &(struct gnn_fault_counts){0}, false);
+    judge(out, "open", &run, out->open, &out->counts, false);
     if (out->open == GNN_OK)
-        run_epochs(&run, out, (uint32_t)faults->die_at_batch);
+        run_epochs(&run, plain, log, out, (uint32_t)faults->die_at_batch);
     train_run_close(&run);
+    io_log_close(log);
     gnn_mem_usage(inner, &usage);
     out->left_bytes = usage.current_bytes;
     if (out->left_bytes > 0)
@@ -467,9 +490,9 @@ static const struct known *known_of(struct random_faults *all, uint32_t system, 
         draw_setting(s, gnn_systems[system], variant);
         while (s->word_count > 0 && is_refused(all, s))
             s->word_count--;
-        run_once(all, s, SIMULATED, &none, &(*kept)->plain);
+        run_once(all, s, SIMULATED, &none, NULL, &(*kept)->plain);
         for (; (*kept)->plain.open == GNN_EUSAGE && s->word_count > 0;
-             run_once(all, s, SIMULATED, &none, &(*kept)->plain))
+             run_once(all, s, SIMULATED, &none, NULL, &(*kept)->plain))
             s->word_count--;
     }
     return *kept;
@@ -501,7 +524,7 @@ static const struct known *measured_of(struct random_faults *all, const struct k
         assert_non_null(*kept);
         (*kept)->setting = simulated->setting;
         (*kept)->setting.model = GNN_MODEL_SAGE; /* whose first reduction takes the rows as they came */
-        run_once(all, &(*kept)->setting, MEASURED, &none, &(*kept)->plain);
+        run_once(all, &(*kept)->setting, MEASURED, &none, NULL, &(*kept)->plain);
         (*kept)->not_here = is_of_this_machine(&(*kept)->setting, &(*kept)->plain);
     }
     return *kept;
@@ -553,7 +576,7 @@ void random_faults_run(struct random_faults *all, uint64_t seed, struct random_f
         (void)snprintf(out->breach, sizeof out->breach, "without any failure: %.1000s", known->plain.breach);
     } else {
         write_plan(&faults, out->plan);
-        run_once(all, &known->setting, kind, &faults, run);
+        run_once(all, &known->setting, kind, &faults, &known->plain, run);
         compare(run, &known->plain);
         out->end = run->open;
         for (uint32_t e = 0; e < EPOCHS && out->end == GNN_OK; e++)
