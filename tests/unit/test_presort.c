@@ -1,8 +1,9 @@
 /* presort's epochs: what was planned is what is read and written, whatever the sizes, in both worlds; its limits, and a
- * disk that is full (docs/invariants.md, presort: 1, 2, 3, 4, 6, 7, 10). Batches and losses against the other systems
+ * disk that is full (docs/invariants.md, presort: 1, 2, 3, 4, 6, 7, 8, 10). Batches and losses against the other systems
  * are in tests/differential, the plan alone in test_presort_plan.c. */
 #include "systems/presort/presort.h"
 #include "tests/support/fixture.h"
+#include "tests/support/io_log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,6 +161,311 @@ static void test_where_all_rows_fit_each_comes_in_once(void **state)
     fixture_close(&f);
 }
 
+/* ---- requests ---- */
+
+/* The requests of an epoch, by what they were for. The sweep's ring is opened before that of the writes. */
+struct requests {
+    const struct io_log *log;
+    uint64_t begin, end;
+    uint32_t writes; /* their ring; UINT32_MAX: there are none */
+    struct gnn_file *features;
+};
+
+static struct requests requests_of(const struct io_log *log, uint64_t begin, const struct presort *s)
+{
+    struct requests r = {log, begin, io_log_count(log), UINT32_MAX, s->setup.features};
+    for (uint64_t i = begin; i < r.end; i++)
+        if (io_log_request(log, i)->write)
+            r.writes = io_log_request(log, i)->ring;
+    return r;
+}
+
+enum purpose { SWEEP, WRITE, READ_BACK, DIRECT };
+
+static enum purpose purpose_of(const struct requests *r, const struct io_request *request)
+{
+    if (request->write)
+        return WRITE;
+    if (request->file != r->features)
+        return READ_BACK;
+    return r->writes != UINT32_MAX && request->ring + 1 == r->writes ? SWEEP : DIRECT;
+}
+
+/* Takes the next request for a purpose from *at on; fails the test where there is none. */
+static const struct io_request *take(const struct requests *r, enum purpose purpose, uint64_t *at)
+{
+    while (*at < r->end) {
+        const struct io_request *const request = io_log_request(r->log, (*at)++);
+        if (purpose_of(r, request) == purpose)
+            return request;
+    }
+    fail_msg("a request is missing");
+    return NULL;
+}
+
+static void none_is_left(const struct requests *r, enum purpose purpose, uint64_t at)
+{
+    for (; at < r->end; at++)
+        assert_true(purpose_of(r, io_log_request(r->log, at)) != purpose);
+}
+
+/* The bytes of a read of rows [first, last], in whole sectors: what is less than one at the file's end comes without a
+ * ring. */
+static void expect_rows(const struct presort_setup *s, const struct io_request *r, gnn_node first, gnn_node last)
+{
+    const struct gnn_dataset *const d = s->env->dataset;
+    const uint64_t begin = gnn_round_down((uint64_t)first * d->row_bytes, s->align_bytes);
+    const uint64_t end = gnn_min_u64(gnn_round_up((last + UINT64_C(1)) * d->row_bytes, s->align_bytes),
+                                     gnn_round_down(d->feature_bytes, s->align_bytes));
+    assert_int_equal(r->offset_bytes, begin);
+    assert_int_equal(r->len_bytes, end - begin);
+    assert_int_equal(r->result, r->len_bytes);
+}
+
+/* One ascending sweep over the rows of a set: a request goes on through what costs less than another. */
+static void expect_sweep(const struct requests *r, const struct presort_setup *s, const bool *sorted)
+{
+    const struct gnn_dataset *const d = s->env->dataset;
+    const uint64_t most = gnn_max_u64(s->config->sweep_read, gnn_round_up(d->row_bytes, 4096) + 8192);
+    const uint64_t near_rows = s->sizes.costs.random_bytes / d->row_bytes;
+    uint64_t at = r->begin;
+    for (gnn_node v = 0; v < d->node_count; v++) {
+        if (!sorted[v])
+            continue;
+        const uint64_t begin = gnn_round_down((uint64_t)v * d->row_bytes, s->align_bytes);
+        gnn_node last = v;
+        for (gnn_node w = v + 1; w < d->node_count; w++) {
+            const uint64_t end = gnn_round_up((w + UINT64_C(1)) * d->row_bytes, s->align_bytes);
+            if (w - last > near_rows || end - begin > most)
+                break;
+            if (sorted[w])
+                last = w;
+        }
+        expect_rows(s, take(r, SWEEP, &at), v, last);
+        v = last;
+    }
+    none_is_left(r, SWEEP, at);
+}
+
+/* Each block of the scratch file is written once, and read once when that has been done: those of a window in the order
+ * of its rows. Returns the blocks. */
+static uint64_t expect_blocks(const struct requests *r, const struct presort_hyperbatch *x, uint32_t row_bytes)
+{
+    uint64_t at = r->begin, written = r->begin, blocks = 0;
+    while (blocks < x->blocks) {
+        const struct io_request *const w = take(r, WRITE, &written);
+        assert_ptr_equal(w->file, x->scratch);
+        assert_int_equal(w->offset_bytes, blocks++ * x->block_bytes);
+        assert_in_range(w->len_bytes, 1, x->block_bytes);
+        assert_int_equal(w->len_bytes % 4096, 0);
+    }
+    none_is_left(r, WRITE, written);
+    bool *const seen = calloc(blocks + 1, sizeof *seen);
+    for (uint32_t j = 0; j < x->windows; j++) {
+        uint64_t rows = 0, before = 0;
+        for (uint32_t i = presort_begin_of(x->load_end, j); i < x->load_end[j]; i++)
+            rows += (x->loads[i].slot & PRESORT_SORTED_LOAD) != 0;
+        for (bool first = true; rows > 0; first = false) {
+            const uint64_t of_block = gnn_min_u64(rows, x->block_rows);
+            const struct io_request *const b = take(r, READ_BACK, &at);
+            assert_ptr_equal(b->file, x->scratch);
+            assert_int_equal(b->len_bytes, gnn_round_up(of_block * row_bytes, 4096));
+            assert_true(first || b->offset_bytes > before);
+            before = b->offset_bytes;
+            assert_false(seen[before / x->block_bytes]);
+            seen[before / x->block_bytes] = true;
+            rows -= of_block;
+        }
+    }
+    none_is_left(r, READ_BACK, at);
+    free(seen);
+    return blocks;
+}
+
+/* A block is read when its write has been told, and with its length. */
+static void expect_written_first(const struct requests *r)
+{
+    for (uint64_t i = r->begin; i < r->end; i++) {
+        const struct io_request *const back = io_log_request(r->log, i);
+        const struct io_request *write = NULL;
+        for (uint64_t k = r->begin; k < i && purpose_of(r, back) == READ_BACK; k++) {
+            const struct io_request *const w = io_log_request(r->log, k);
+            if (w->write && w->offset_bytes == back->offset_bytes)
+                write = w;
+        }
+        if (purpose_of(r, back) != READ_BACK)
+            continue;
+        assert_non_null(write);
+        assert_true(write->told < back->handed_over);
+        assert_int_equal(write->len_bytes, back->len_bytes);
+    }
+}
+
+/* A request for each direct row, window by window, ascending. Returns how many. */
+static uint64_t expect_direct(const struct requests *r, const struct presort_setup *s,
+                              const struct presort_hyperbatch *x)
+{
+    uint64_t at = r->begin, rows = 0;
+    for (uint32_t i = 0; i < x->load_end[x->windows - 1]; i++) {
+        if ((x->loads[i].slot & PRESORT_SORTED_LOAD) != 0)
+            continue;
+        expect_rows(s, take(r, DIRECT, &at), x->loads[i].row, x->loads[i].row);
+        rows++;
+    }
+    none_is_left(r, DIRECT, at);
+    return rows;
+}
+
+/* An epoch that begins with nothing in memory and is one hyperbatch. */
+static void check_requests(struct train_run *run, const struct io_log *log, uint64_t epoch, uint64_t *direct,
+                           uint64_t *blocks)
+{
+    const struct presort *const s = run->state;
+    const struct presort_hyperbatch *const x = &s->hyperbatches[0];
+    const uint32_t nodes = run->env.dataset->node_count, row_bytes = run->env.dataset->row_bytes;
+    const uint64_t begin = io_log_count(log);
+    must_run(train_run_epoch(run, epoch), run);
+    const struct requests r = requests_of(log, begin, s);
+    bool *const sorted = calloc(nodes, sizeof *sorted), *const loaded = calloc(nodes, sizeof *loaded);
+    assert_true(sorted != NULL && loaded != NULL);
+    assert_int_equal(train_run_extra(run, "hyperbatches"), 1);
+    for (uint32_t i = 0; i < x->load_end[x->windows - 1]; i++) {
+        sorted[x->loads[i].row] |= (x->loads[i].slot & PRESORT_SORTED_LOAD) != 0;
+        loaded[x->loads[i].row] = true;
+    }
+    for (gnn_node v = 0; v < nodes; v++) /* nothing was there before */
+        assert_int_equal(loaded[v], run->needed[v] > 0);
+    expect_sweep(&r, &s->setup, sorted);
+    *blocks += expect_blocks(&r, x, row_bytes);
+    expect_written_first(&r);
+    *direct += expect_direct(&r, &s->setup, x);
+    free(loaded);
+    free(sorted);
+}
+
+static void test_requests_are_those_of_the_plan(void **state)
+{
+    (void)state;
+    static const struct train_graph_config straddling = {
+        .nodes = 900, .mean_degree = 6, .dim = 100, .classes = 5, .train = TRAIN, .seed = 11};
+    const char *const *const cases[] = {
+        OPTIONS(SMALL, "ahead=false", "classes=sorted"),
+        OPTIONS(SMALL, "ahead=false", "classes=sorted", "block=4K", "sweep_read=4K", "random_read=1K"),
+        OPTIONS(SMALL, "ahead=false", "classes=direct", "depth=3"),
+        OPTIONS(SMALL, "ahead=false", "random_read=1600", "window=2"),
+        OPTIONS("row_memory=130K", "ahead=false", "classes=sorted", "window=1", "sweep_read=8K", "random_read=5K"),
+        OPTIONS("row_memory=130K", "ahead=false", "classes=direct"),
+        OPTIONS("row_memory=130K", "ahead=false", "random_read=1600", "window=2"),
+    };
+    enum { CASES = sizeof cases / sizeof *cases, BUFFERED = 4 };
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t c = 0; c < CASES; c++) {
+            struct fixture f;
+            struct train_run run;
+            uint64_t direct = 0, blocks = 0;
+            fixture_open(&f, .graph = kind / 2 == 0 ? &usual : &straddling, .simulated = kind % 2 == 1);
+            if (c < BUFFERED || f.direct) {
+                struct io_log *const log = io_log_open(f.world);
+                open_run(&run, &f, cases[c]);
+                for (uint64_t epoch = EPOCHS; epoch-- > 0;) /* out of order: each begins anew */
+                    check_requests(&run, log, epoch, &direct, &blocks);
+                assert_int_equal(direct > 0, c == 2 || c == 3 || c == 5 || c == 6);
+                assert_int_equal(blocks > 0, c != 2 && c != 5);
+                train_run_close(&run);
+                io_log_close(log);
+            }
+            fixture_close(&f);
+        }
+}
+
+/* ---- where little is left to choose ---- */
+
+/* Every neighbour is drawn, so that each epoch uses the same rows, and all of them have room: the first epoch asks for
+ * each once, and later ones for nothing. */
+static void test_where_everything_fits_nothing_is_read_twice(void **state)
+{
+    (void)state;
+    const char *const *const cases[] = {
+        OPTIONS("io=buffered", "row_memory=2M", "classes=direct"),
+        OPTIONS("io=buffered", "row_memory=2M", "classes=sorted"),
+        OPTIONS("io=buffered", "row_memory=2M", "window=1"),
+    };
+    for (int simulated = 0; simulated < 2; simulated++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            struct fixture f;
+            struct train_run run;
+            fixture_open(&f, .graph = &usual, .simulated = simulated);
+            struct io_log *const log = io_log_open(f.world);
+            train_run_init(&run, f.world, "presort");
+            run.options = cases[c];
+            run.workload.epochs = EPOCHS;
+            run.workload.fanout[0] = run.workload.fanout[1] = GNN_FANOUT_MAX;
+            run.check_rows = !simulated;
+            run.modelled = simulated ? &f.profile : NULL;
+            must_run(train_run_open(&run, &f.graph), &run);
+            for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                const uint64_t before = io_log_count(log);
+                uint64_t used = 0;
+                must_run(train_run_epoch(&run, epoch), &run);
+                assert_int_equal(run.wrong_values, 0);
+                for (gnn_node v = 0; v < usual.nodes; v++)
+                    used += run.needed[v] > 0;
+                assert_int_equal(run.result.counters.cache_misses, epoch == 0 ? used : 0);
+                assert_int_equal(run.result.counters.cache_evictions, 0);
+                if (epoch > 0)
+                    assert_int_equal(io_log_count(log), before);
+                const struct requests r = requests_of(log, before, run.state);
+                uint64_t end = 0, at = r.begin;
+                for (uint32_t k = 0; c == 1 && k < train_run_extra(&run, "sweep_reads"); k++) {
+                    const struct io_request *const read = take(&r, SWEEP, &at);
+                    assert_true(read->offset_bytes >= end);
+                    end = read->offset_bytes + read->len_bytes;
+                }
+                if (c == 0)
+                    assert_int_equal(r.writes, UINT32_MAX);
+            }
+            train_run_close(&run);
+            io_log_close(log);
+            fixture_close(&f);
+        }
+}
+
+/* A window that has room for a whole epoch: nothing is left to replace, its rows come in once, and the scratch file is
+ * one run, written and read from its beginning to its end. */
+static void test_one_window_is_one_run(void **state)
+{
+    (void)state;
+    static const struct train_graph_config wide = {
+        .nodes = 5000, .mean_degree = 6, .dim = 32, .classes = 5, .train = TRAIN, .seed = 11};
+    for (int simulated = 0; simulated < 2; simulated++) {
+        struct fixture f;
+        struct train_run run;
+        fixture_open(&f, .graph = &wide, .simulated = simulated);
+        struct io_log *const log = io_log_open(f.world);
+        open_run(
+            &run, &f,
+            OPTIONS("io=buffered", "row_memory=2M", "window_share=50", "classes=sorted", "ahead=false", "block=8K"));
+        const struct presort *const s = run.state;
+        for (uint64_t epoch = EPOCHS; epoch-- > 0;) {
+            const uint64_t begin = io_log_count(log);
+            uint64_t used = 0, blocks = 0;
+            must_run(train_run_epoch(&run, epoch), &run);
+            const struct requests r = requests_of(log, begin, s);
+            for (gnn_node v = 0; v < wide.nodes; v++)
+                used += run.needed[v] > 0;
+            assert_int_equal(train_run_extra(&run, "windows"), 1);
+            assert_int_equal(train_run_extra(&run, "window_rows") >= used, true);
+            assert_int_equal(run.result.counters.cache_misses, used);
+            for (uint64_t at = r.begin; blocks < s->hyperbatches[0].blocks; blocks++)
+                assert_int_equal(take(&r, READ_BACK, &at)->offset_bytes, blocks * s->hyperbatches[0].block_bytes);
+            assert_int_equal(blocks, gnn_div_up(used, s->hyperbatches[0].block_rows));
+        }
+        train_run_close(&run);
+        io_log_close(log);
+        fixture_close(&f);
+    }
+}
+
 static void test_limits_are_kept(void **state)
 {
     (void)state;
@@ -307,6 +613,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_planned_is_done),
         cmocka_unit_test(test_where_all_rows_fit_each_comes_in_once),
+        cmocka_unit_test(test_requests_are_those_of_the_plan),
+        cmocka_unit_test(test_where_everything_fits_nothing_is_read_twice),
+        cmocka_unit_test(test_one_window_is_one_run),
         cmocka_unit_test(test_limits_are_kept),
         cmocka_unit_test(test_a_full_disk_falls_back),
         cmocka_unit_test(test_an_epoch_out_of_order_begins_anew),
