@@ -203,7 +203,6 @@ static bool next_span(void *ctx, struct gnn_span *out)
 {
     struct presort_distributor *const d = ctx;
     const struct gnn_dataset *const dataset = d->setup->env->dataset;
-    const struct presort_costs *const costs = &d->setup->sizes.costs;
     const uint64_t row_bytes = dataset->row_bytes, most = sweep_span_bytes(d->setup->env, d->setup->config);
     gnn_node row = presort_classes_next(d->classes, d->next_row), last = row;
     if (row == dataset->node_count)
@@ -213,7 +212,7 @@ static bool next_span(void *ctx, struct gnn_span *out)
     for (;;) {
         row = presort_classes_next(d->classes, last + 1);
         const uint64_t at = row * row_bytes;
-        if (row == dataset->node_count || at - end + row_bytes > costs->random_bytes ||
+        if (row == dataset->node_count || !presort_goes_on(d->setup, end, at) ||
             gnn_round_up(at + row_bytes, d->setup->align_bytes) - begin > most)
             break;
         last = row;

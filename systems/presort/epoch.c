@@ -246,6 +246,7 @@ static void report_plan(const struct epoch *e, const struct presort_loaded *load
     gnn_epoch_figure(out, "all_sorted_bytes", e->planned.sweeps_bytes);
     gnn_epoch_figure(out, "direct_loads", loaded->direct_rows);
     gnn_epoch_figure(out, "sorted_loads", loaded->sorted_rows);
+    gnn_epoch_figure(out, "direct_reads", loaded->direct_ios);
 }
 
 static void report_preparation(const struct presort_prepared *p, struct gnn_epoch_result *out)

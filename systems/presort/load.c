@@ -8,12 +8,24 @@
 
 enum { CHUNK = 64 };
 
+#define ALONE UINT64_MAX /* tag of a row that is read into its slot; else it is the number of a buffer */
+
+/* A merged read: the direct ones of a hyperbatch's loads [begin, end). */
+struct merged {
+    uint64_t offset_bytes; /* of the buffer's first byte in the file */
+    uint32_t begin, end;
+};
+
 struct presort_loader {
     const struct presort_setup *setup;
     struct gnn_world *world;
     unsigned char *rows; /* (slots) */
     uint32_t *slot_of;   /* (node_count) of rows in memory; of others what they had */
     struct gnn_reader *reader;
+    unsigned char *buffers; /* (merge_buffers, merge) */
+    struct merged *merged;  /* (merge_buffers) what a buffer is read for */
+    uint32_t *spare;        /* (merge_buffers) stack of buffers */
+    uint32_t spare_count;
     struct presort_loaded counts;
 };
 
@@ -24,8 +36,21 @@ uint64_t presort_loader_bytes(const struct gnn_env *env, const struct presort_co
 {
     const uint64_t table = gnn_mul_bytes(env->dataset->node_count, sizeof(uint32_t));
     const uint64_t rows = gnn_mul_bytes(sizes->slots, env->dataset->row_bytes);
-    return gnn_add_bytes(gnn_add_bytes(table, rows),
+    const uint64_t buffer = gnn_add_bytes(config->merge, sizeof(struct merged) + sizeof(uint32_t));
+    return gnn_add_bytes(gnn_add_bytes(gnn_add_bytes(table, rows), gnn_mul_bytes(sizes->merge_buffers, buffer)),
                          gnn_extraction_bytes(env, config->depth, config->io == PRESORT_IO_DIRECT));
+}
+
+static enum gnn_status open_buffers(struct presort_loader *l, struct gnn_err *err)
+{
+    const uint32_t count = l->setup->sizes.merge_buffers;
+    if (count == 0)
+        return GNN_OK;
+    GNN_MEM_NEW(l->world, l->buffers, gnn_mul_bytes(count, l->setup->config->merge), "presort merged reads",
+                GNN_MEM_FEATURES, err);
+    GNN_NEW(l->merged, count, err, "presort's merged reads");
+    GNN_NEW(l->spare, count, err, "presort's merged reads");
+    return GNN_OK;
 }
 
 enum gnn_status presort_loader_open(const struct presort_setup *setup, struct presort_loader **out, struct gnn_err *err)
@@ -44,6 +69,7 @@ enum gnn_status presort_loader_open(const struct presort_setup *setup, struct pr
     GNN_MEM_NEW(env->world, l->rows, gnn_mul_bytes(setup->sizes.slots, env->dataset->row_bytes), "presort rows",
                 GNN_MEM_FEATURES, err);
     GNN_MEM_NEW(env->world, l->slot_of, env->dataset->node_count, "presort slots of rows", GNN_MEM_PLAIN, err);
+    GNN_TRY(open_buffers(l, err));
     return gnn_reader_open(env->world, &reader, &l->reader, err);
 }
 
@@ -52,6 +78,9 @@ void presort_loader_close(struct presort_loader *l)
     if (l == NULL)
         return;
     gnn_reader_close(l->reader);
+    free(l->spare);
+    free(l->merged);
+    gnn_mem_free(l->world, l->buffers);
     gnn_mem_free(l->world, l->slot_of);
     gnn_mem_free(l->world, l->rows);
     free(l);
@@ -71,19 +100,85 @@ static bool is_sorted(const struct presort_load *load)
 
 /* ---- rows that are read where they lie ---- */
 
-/* Fills `batch` with the next direct loads of [*at, end); returns how many. */
-static uint32_t next_direct(const struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t *at,
-                            uint32_t end, struct gnn_load *batch)
+static unsigned char *buffer_at(const struct presort_loader *l, uint64_t buffer)
 {
-    const uint32_t row_bytes = l->setup->env->dataset->row_bytes;
-    uint32_t count = 0;
-    for (; *at < end && count < CHUNK; ++*at) {
-        const struct presort_load *const load = &x->loads[*at];
-        if (!is_sorted(load))
-            batch[count++] = (struct gnn_load){
-                .len_bytes = row_bytes, .offset_bytes = (uint64_t)load->row * row_bytes, .dst = slot_at(l, load->slot)};
+    return l->buffers + buffer * l->setup->config->merge;
+}
+
+/* Whether a read from begin_bytes to the end of a row goes on to that of another load, in whole sectors of the file. */
+static bool may_merge(const struct presort_loader *l, uint64_t begin_bytes, uint64_t end_bytes, gnn_node row)
+{
+    const struct presort_setup *const setup = l->setup;
+    const uint64_t row_bytes = setup->env->dataset->row_bytes, at = row * row_bytes;
+    const uint64_t end = gnn_round_up(at + row_bytes, setup->align_bytes);
+    return setup->sizes.merge_buffers > 0 && end - begin_bytes <= setup->config->merge &&
+           end <= setup->env->dataset->feature_bytes && presort_goes_on(setup, end_bytes, at);
+}
+
+/* Takes the next read of direct loads from *at on. 0: there is none, 1: it is in *out, -1: it waits for a buffer. */
+static int next_read(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t *at, uint32_t end,
+                     struct gnn_load *out)
+{
+    const uint64_t row_bytes = l->setup->env->dataset->row_bytes;
+    while (*at < end && is_sorted(&x->loads[*at]))
+        ++*at;
+    if (*at == end)
+        return 0;
+    const struct presort_load *const first = &x->loads[*at];
+    const uint64_t begin_bytes = gnn_round_down(first->row * row_bytes, l->setup->align_bytes);
+    uint64_t end_bytes = (first->row + UINT64_C(1)) * row_bytes;
+    uint32_t last = *at;
+    for (uint32_t i = *at + 1; i < end; i++) {
+        if (is_sorted(&x->loads[i]))
+            continue;
+        if (!may_merge(l, begin_bytes, end_bytes, x->loads[i].row))
+            break;
+        last = i;
+        end_bytes = (x->loads[i].row + UINT64_C(1)) * row_bytes;
     }
+    if (last == *at) {
+        *out = (struct gnn_load){.len_bytes = (uint32_t)row_bytes,
+                                 .offset_bytes = first->row * row_bytes,
+                                 .dst = slot_at(l, first->slot),
+                                 .tag = ALONE};
+    } else if (l->spare_count == 0) {
+        return -1;
+    } else {
+        const uint32_t buffer = l->spare[--l->spare_count];
+        l->merged[buffer] = (struct merged){begin_bytes, *at, last + 1};
+        *out = (struct gnn_load){.len_bytes = (uint32_t)(gnn_round_up(end_bytes, l->setup->align_bytes) - begin_bytes),
+                                 .offset_bytes = begin_bytes,
+                                 .dst = buffer_at(l, buffer),
+                                 .tag = buffer};
+    }
+    *at = last + 1;
+    return 1;
+}
+
+/* Fills `batch` with the next reads of direct loads of [*at, end) that have a buffer; returns how many. */
+static uint32_t next_direct(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t *at, uint32_t end,
+                            struct gnn_load *batch)
+{
+    uint32_t count = 0;
+    while (count < CHUNK && next_read(l, x, at, end, &batch[count]) == 1)
+        count++;
     return count;
+}
+
+/* Copies the rows of a merged read to their slots; returns how many. */
+static uint32_t part(struct presort_loader *l, const struct presort_hyperbatch *x, uint64_t buffer)
+{
+    const struct merged *const m = &l->merged[buffer];
+    const uint64_t row_bytes = l->setup->env->dataset->row_bytes;
+    uint32_t rows = 0;
+    for (uint32_t i = m->begin; i < m->end; i++)
+        if (!is_sorted(&x->loads[i])) {
+            gnn_mem_copy(l->world, slot_at(l, x->loads[i].slot),
+                         buffer_at(l, buffer) + (x->loads[i].row * row_bytes - m->offset_bytes), row_bytes);
+            rows++;
+        }
+    l->spare[l->spare_count++] = (uint32_t)buffer;
+    return rows;
 }
 
 static enum gnn_status read_direct(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t begin,
@@ -92,6 +187,9 @@ static enum gnn_status read_direct(struct presort_loader *l, const struct presor
     struct gnn_load batch[CHUNK];
     uint64_t tags[CHUNK];
     uint32_t at = begin;
+    l->spare_count = 0;
+    for (uint32_t i = l->setup->sizes.merge_buffers; i-- > 0;)
+        l->spare[l->spare_count++] = i;
     for (uint32_t first = 0, count = 0;;) {
         if (first == count) {
             first = 0;
@@ -105,7 +203,8 @@ static enum gnn_status read_direct(struct presort_loader *l, const struct presor
         if (in_flight == 0)
             return GNN_OK;
         GNN_TRY(gnn_reader_harvest(l->reader, first < count || count == 0 ? 1 : 0, CHUNK, tags, &got, err));
-        l->counts.direct_rows += got;
+        for (uint32_t i = 0; i < got; i++)
+            l->counts.direct_rows += tags[i] == ALONE ? 1 : part(l, x, tags[i]);
     }
 }
 

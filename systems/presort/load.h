@@ -1,8 +1,11 @@
 /* Loading: the rows that a window needs and memory does not hold come into their slots, those that were sorted ahead
- * block by block from the window's extent, the others by a read each, ascending and many in flight. Every load of the
- * plan is executed once, or the run ends.
+ * block by block from the window's extent, the others ascending and many reads in flight. Every load of the plan is
+ * executed once, or the run ends.
  *
- * Memory   presort_loader_bytes(): a row a slot; 4 bytes a node that say where its row lies */
+ * Merging  a read of direct rows goes on to the window's next one where what lies between costs less than another
+ *          request, as far as a buffer of presort.merge bytes has room; a row alone is read into its slot. Where no
+ *          buffer is spare the reading waits for one, so that the requests are the same whatever their times are.
+ * Memory   presort_loader_bytes(): a row a slot; 4 bytes a node that say where its row lies; the buffers */
 #ifndef PRESORT_LOAD_H
 #define PRESORT_LOAD_H
 

@@ -53,7 +53,10 @@ const struct gnn_option presort_options[] = {
     {.name = "ahead", .type = GNN_OPT_BOOL, .offset = FIELD(ahead), .def = "true",
      .help = "Prepare the next epoch's first hyperbatch while this epoch's last one trains."},
     {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "64", .min = 1, .max = 4096,
-     .help = "Reads of single rows in flight."},
+     .help = "Reads of direct rows in flight."},
+    {.name = "merge", .type = GNN_OPT_BYTES, .offset = FIELD(merge), .def = "16K", .max = 1 << 24,
+     .help = "Bytes of one read of direct rows that lie near each other, at most, where that costs less than a read a "
+             "row; 0 = a read a row."},
     {.name = "write_depth", .type = GNN_OPT_U32, .offset = FIELD(write_depth), .unit = "writes", .def = "8", .min = 1,
      .max = 1024, .help = "Writes of blocks in flight."},
     {.name = "sweep_depth", .type = GNN_OPT_U32, .offset = FIELD(sweep_depth), .unit = "reads", .def = "8", .min = 1,

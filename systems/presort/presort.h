@@ -31,7 +31,7 @@ struct presort_config {
     char scratch_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
     bool ahead;
     uint32_t depth, write_depth, sweep_depth;
-    uint64_t sweep_read;
+    uint64_t sweep_read, merge; /* bytes of a read of the sweep, of one of neighbouring direct rows, at most */
     enum presort_io io;
     enum presort_topology_kind topology;
     uint32_t topology_share; /* percent of what the cap leaves that the neighbour lists may have */
@@ -57,13 +57,14 @@ enum {
 #define PRESORT_SORTED_LOAD (UINT32_C(1) << 31)
 
 struct presort_sizes {
-    uint32_t batches;     /* K, of an epoch of this run */
-    uint32_t hyperbatch;  /* mini-batches at most */
-    uint32_t windows_max; /* of a hyperbatch */
-    uint32_t members_max; /* rows of all of them together */
-    uint32_t window_rows; /* rows of one */
-    uint32_t slots;       /* rows in memory */
-    uint32_t blocks_max;  /* of a hyperbatch in the scratch file */
+    uint32_t batches;       /* K, of an epoch of this run */
+    uint32_t hyperbatch;    /* mini-batches at most */
+    uint32_t windows_max;   /* of a hyperbatch */
+    uint32_t members_max;   /* rows of all of them together */
+    uint32_t window_rows;   /* rows of one */
+    uint32_t slots;         /* rows in memory */
+    uint32_t blocks_max;    /* of a hyperbatch in the scratch file */
+    uint32_t merge_buffers; /* of merged reads in flight; 0: each direct row is read by itself */
     uint64_t staging_bytes;
     uint64_t topology_bytes; /* that the neighbour lists have, or may have */
     struct presort_costs costs;
@@ -92,6 +93,15 @@ struct presort_setup {
     uint32_t align_bytes;              /* of reads of the features */
     struct presort_topology *topology; /* NULL: lists are mapped */
 };
+
+/* Whether a read that has come to the end of a row goes on to the row at at_bytes: what it adds costs less than another
+ * request, or begins in a sector that is read anyway. */
+static inline bool presort_goes_on(const struct presort_setup *setup, uint64_t end_bytes, uint64_t at_bytes)
+{
+    const struct presort_costs *const costs = &setup->sizes.costs;
+    return at_bytes - end_bytes + costs->row_bytes <= costs->random_bytes ||
+           gnn_round_down(at_bytes, setup->align_bytes) < gnn_round_up(end_bytes, setup->align_bytes);
+}
 
 /* ---- hyperbatch.c ---- */
 

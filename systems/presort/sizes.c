@@ -1,8 +1,8 @@
 /* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
  * beyond the least that lists and rows need, is cut up once: a share for the pages of the neighbour lists, a fifth of
- * the rest for lists, an eighth for staging, and rows get what remains. Nothing depends on what mini-batches will hold
- * but the least: windows are cut by rows and hyperbatches by their lists (windows.h), blocks by the windows there are
- * (distribute.h). */
+ * the rest for lists, an eighth for staging, a little for merged reads, and rows get what remains. Nothing depends on
+ * what mini-batches will hold but the least: windows are cut by rows and hyperbatches by their lists (windows.h),
+ * blocks by the windows there are (distribute.h). */
 #include "harness/system/plan.h"
 
 #include "harness/system/extraction.h"
@@ -16,6 +16,7 @@
 enum {
     LIST_SHARE = 5,    /* of what is left, 1 in so many for lists, */
     STAGING_SHARE = 8, /* and likewise for staging */
+    MERGE_SHARE = 32,  /* and for buffers of merged reads */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
     /* Without a profile of the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
     SATA_RANDOM_BYTES = 5632,
@@ -196,6 +197,17 @@ static void choose_staging(struct gnn_memory_plan *plan, const struct presort_co
     gnn_plan_part(plan, "staging of sorted rows", "presort.staging", out->staging_bytes);
 }
 
+/* A buffer for each read in flight, as far as their share goes. */
+static void choose_merging(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
+                           struct presort_sizes *out)
+{
+    uint64_t buffers = config->depth;
+    if (spare != UINT64_MAX && config->merge > 0)
+        buffers = gnn_min_u64(spare / MERGE_SHARE / config->merge, buffers);
+    out->merge_buffers = config->merge > 0 ? (uint32_t)buffers : 0;
+    gnn_plan_part(plan, "buffers of merged reads", "presort.merge", gnn_mul_bytes(out->merge_buffers, config->merge));
+}
+
 static void choose_rows(struct gnn_memory_plan *plan, const struct presort_config *config, struct presort_sizes *out)
 {
     const struct gnn_env *const env = plan->env;
@@ -213,11 +225,12 @@ static void choose_rows(struct gnn_memory_plan *plan, const struct presort_confi
 static enum gnn_status check_options(const struct gnn_env *env, const struct presort_config *config,
                                      struct gnn_err *err)
 {
-    if (config->block_bytes % GNN_PAGE_BYTES != 0 || config->sweep_read % GNN_PAGE_BYTES != 0)
+    if (config->block_bytes % GNN_PAGE_BYTES != 0 || config->sweep_read % GNN_PAGE_BYTES != 0 ||
+        config->merge % GNN_PAGE_BYTES != 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "presort.block=%" PRIu64 " and presort.sweep_read=%" PRIu64
+                        "presort.block=%" PRIu64 ", presort.sweep_read=%" PRIu64 " and presort.merge=%" PRIu64
                         ": multiples of %d bytes are needed",
-                        config->block_bytes, config->sweep_read, GNN_PAGE_BYTES);
+                        config->block_bytes, config->sweep_read, config->merge, GNN_PAGE_BYTES);
     if (env->dataset->train.count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
     return GNN_OK;
@@ -243,6 +256,7 @@ enum gnn_status presort_size(const struct presort_config *config, uint64_t topol
     const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, out), topology_bytes, out);
     choose_lists(plan, config, spare, out);
     choose_staging(plan, config, spare, out);
+    choose_merging(plan, config, spare, out);
     choose_rows(plan, config, out);
     return GNN_OK;
 }

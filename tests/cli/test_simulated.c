@@ -316,7 +316,7 @@ static void golden_times(void **state)
          20696092,
          0,
          221},
-        {{PRESORT}, "69d702bd77b446b6", 17288036, 12508102, 596},
+        {{PRESORT}, "69d702bd77b446b6", 17287436, 12508102, 595},
         {{PRESORT, SET("presort.classes=sorted")}, "69d702bd77b446b6", 16884550, 13035693, 546},
         {{PRESORT, SET("presort.classes=sorted"), SET("presort.write_depth=1"), SET("presort.block=4K")},
          "69d702bd77b446b6",
@@ -328,14 +328,16 @@ static void golden_times(void **state)
          35085644,
          31236787,
          546},
-        {{PRESORT, SET("presort.classes=direct"), SET("presort.depth=1")},
+        {{PRESORT, SET("presort.classes=direct")}, "69d702bd77b446b6", 23703071, 1198140, 4124},
+        {{PRESORT, SET("presort.classes=direct"), SET("presort.merge=0")}, "69d702bd77b446b6", 29684898, 1198140, 5324},
+        {{PRESORT, SET("presort.classes=direct"), SET("presort.depth=1"), SET("presort.merge=0")},
          "69d702bd77b446b6",
          518330743,
          1198140,
          5324},
-        {{PRESORT, SET("presort.hyperbatch=3"), SET("presort.window=1")}, "69d702bd77b446b6", 25617734, 5556904, 3125},
-        {{PRESORT, SET("presort.topology=mapped")}, "69d702bd77b446b6", 54573812, 49796810, 976},
-        {{PRESORT, SET("presort.io=buffered")}, "69d702bd77b446b6", 15822092, 14105600, 85},
+        {{PRESORT, SET("presort.hyperbatch=3"), SET("presort.window=1")}, "69d702bd77b446b6", 25125305, 5556904, 3021},
+        {{PRESORT, SET("presort.topology=mapped")}, "69d702bd77b446b6", 54573212, 49796810, 975},
+        {{PRESORT, SET("presort.io=buffered")}, "69d702bd77b446b6", 15821754, 14105600, 85},
     };
     expect_golden(t, "reach=0", cases, sizeof cases / sizeof cases[0]);
 }
@@ -354,7 +356,7 @@ static void golden_times_of_a_reach(void **state)
         {{"--system", "ringsampler", "--memory", "24M"}, "9be57f7d77328ed1", 18530295, 0, 3309},
         {{AGNES_SMALL}, "9be57f7d77328ed1", 19083180, 0, 2246},
         {{DISKGNN_PAGES}, "9be57f7d77328ed1", 6468847, 0, 318},
-        {{PRESORT}, "9be57f7d77328ed1", 7885483, 3163647, 906},
+        {{PRESORT}, "9be57f7d77328ed1", 7474412, 3163647, 822},
         {{MARIUS}, "634647b37222ff35", 9635100, 0, 91},
     };
     expect_golden(*state, "reach=-1", cases, sizeof cases / sizeof cases[0]);

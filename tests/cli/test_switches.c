@@ -228,6 +228,7 @@ static const struct switch_case cases[] = {
     {"presort.scratch_dir", "/tmp", NULL, {NULL}}, /* a place */
     {"presort.ahead", "false", "figures.sweep_rows", {ALL_SORTED, "--epochs", "2"}},
     {"presort.depth", "1", "wall_ns", {ALL_DIRECT}},
+    {"presort.merge", "0", "figures.direct_reads", {ALL_DIRECT}},
     {"presort.write_depth", "1", "wall_ns", {ALL_SORTED}},
     {"presort.sweep_depth", "1", "wall_ns", {ALL_SORTED}},
     {"presort.sweep_read", "4K", "figures.sweep_reads", {ALL_SORTED}},
