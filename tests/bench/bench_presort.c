@@ -1,12 +1,13 @@
-/* Would it pay to sort rows ahead of their use? A plan without a system: mini-batches are drawn ahead and grouped into
- * windows, Belady over windows says which rows come in when, and an epoch's loads are sorted by external distribution:
- * one sweep over the features in ascending order copies each row into a block for every window that loads it, full
- * blocks are written, and a window reads its blocks back in one piece. Device time is what a profile's figures make of
- * the bytes and requests; processor time is measured, of the three stages that such a system adds:
+/* Would it pay to sort rows ahead of their use? The plan of systems/presort without its epochs: mini-batches are drawn
+ * ahead and grouped into windows, Belady over windows says which rows come in when, and an epoch's loads are sorted by
+ * external distribution: one sweep over the features in ascending order copies each row into a block for every window
+ * that loads it, full blocks are written, and a window reads its blocks back in one piece. Windows, replacement and
+ * classes are the system's own code. Device time is what a profile's figures make of the bytes and requests; processor
+ * time is measured, of the three stages that such a system adds:
  *
  *     inspect     the harness's sampler, rows of a window collected once; draws sorted by node, as a sweep of the
  *                 neighbour lists needs them
- *     plan        next uses backwards, Belady forwards, loads partitioned and sorted by row
+ *     plan        next uses backwards, Belady forwards, the rows that are loaded in order
  *     distribute  a row's copy into the blocks of its windows, out of memory larger than a processor's caches
  *
  *     bench_presort [--dataset papers100m] [--scale 1/100] [--generate A=B,..] [--profile this] [--memory 80M]
@@ -15,11 +16,12 @@
  * Three epochs are planned, with rows carried over their ends; the second one counts. Exit status 0: go, the second
  * epoch's device time and processor time are below the last two arguments; 1: no go; 2: it could not be told. Nothing
  * here reads or writes a device, and reads are taken as not slowed down by writes. */
-#include "harness/base/bitset.h"
 #include "harness/base/data_dirs.h"
 #include "harness/base/option.h"
 #include "harness/stats/bound.h"
 #include "harness/world/measured/measured.h"
+#include "systems/presort/classes.h"
+#include "systems/presort/windows.h"
 #include "tests/support/memory_source.h"
 
 #include <assert.h>
@@ -32,15 +34,14 @@
 
 enum {
     EPOCHS = 3,
-    MEASURED = 1,      /* the epoch that counts */
-    ROUNDS = 3,        /* of measuring, of which the least counts */
-    BLOCK = 64 << 10,  /* of a window's rows, in staging and on the device */
-    SWEEP = 1 << 20,   /* the longest read of the sweep */
-    SWEEPS = 8,        /* of them in memory */
-    RANGES = 16,       /* of rows, each sorted by itself */
-    COLD = 256 << 20,  /* that rows are copied from */
-    SIZES = 12,        /* of windows that are tried */
-    NEVER = UINT16_MAX /* no next use */
+    MEASURED = 1,     /* the epoch that counts */
+    ROUNDS = 3,       /* of measuring, of which the least counts */
+    BLOCK = 64 << 10, /* of a window's rows, in staging and on the device */
+    SWEEP = 1 << 20,  /* the longest read of the sweep */
+    SWEEPS = 8,       /* of them in memory */
+    RANGES = 16,      /* of nodes, whose draws are sorted one after the other */
+    COLD = 256 << 20, /* that rows are copied from */
+    SIZES = 12,       /* of windows that are tried */
 };
 /* A run of the harness, with model, mini-batches in flight and two assembled inputs: assumed. */
 static const uint64_t fixed_bytes = UINT64_C(20) << 20;
@@ -72,12 +73,6 @@ static const struct gnn_option table[] = {
 };
 /* clang-format on */
 
-/* Rows, by window: those of window j are rows[end[j - 1] .. end[j]). */
-struct lists {
-    gnn_node *rows;
-    uint64_t *end;
-};
-
 struct bench {
     struct bench_options options;
     struct gnn_world *world;
@@ -90,15 +85,12 @@ struct bench {
     gnn_node *order;  /* of an epoch */
     uint32_t batches; /* of an epoch */
     uint64_t accesses, accesses_max, edges;
-    struct lists members, loads;
-    uint16_t *next, *next_of;       /* window of a member's, of a node's, next use */
-    uint64_t *in_window;            /* a set of nodes */
-    uint32_t *slot_row, *slot_link; /* of what is kept: a list a window of next use */
-    gnn_node *drawn, *drawn_sorted; /* nodes whose lists an epoch draws from, by mini-batch and by node */
-    uint32_t *counts;               /* of nodes */
-    uint32_t *sorted_row;           /* the measured epoch's loads by row, and their windows */
-    uint16_t *sorted_window, *range_window;
-    uint32_t *range_row;
+    struct presort_windows windows; /* of all epochs */
+    struct presort_load *loads;     /* of window j: loads[load_end[j - 1] .. load_end[j]) */
+    uint32_t *load_end;
+    struct presort_classes *classes; /* of the measured epoch's loads */
+    gnn_node *drawn, *drawn_sorted;  /* nodes whose lists an epoch draws from, by mini-batch and by node */
+    uint32_t *counts;                /* of nodes */
     unsigned char *cold, *staging;
 };
 
@@ -147,32 +139,53 @@ static void sort_drawn(struct bench *b, uint64_t count)
         b->drawn_sorted[b->counts[b->drawn[i]]++] = b->drawn[i];
 }
 
+static enum gnn_status take_batch(struct bench *b, const struct gnn_batch_view *view, struct gnn_err *err)
+{
+    bool taken;
+    assert(b->accesses + view->node_count <= b->accesses_max);
+    GNN_TRY(presort_windows_take(&b->windows, view->nodes, view->node_count, &taken, err));
+    if (!taken)
+        return gnn_fail(err, GNN_EUSAGE, "more than %d windows", PRESORT_WINDOWS_MAX);
+    b->accesses += view->node_count;
+    for (uint32_t l = 0; l < view->layer_count; l++)
+        b->edges += view->blocks[l].edge_count;
+    return GNN_OK;
+}
+
 static enum gnn_status inspect_epoch(struct bench *b, struct gnn_sampler *sampler, struct gnn_batch *batch,
-                                     uint32_t epoch, uint32_t window, uint64_t *member_count, struct gnn_err *err)
+                                     uint32_t epoch, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = b->dataset;
-    const uint32_t size = b->options.batch_size, windows = (uint32_t)gnn_div_up(b->batches, window);
+    const uint32_t size = b->options.batch_size;
     uint64_t drawn = 0;
     gnn_epoch_order(b->options.seed, epoch, d->train.nodes, d->train.count, b->order);
     for (uint32_t k = 0; k < b->batches; k++) {
-        if (k % window == 0)
-            memset(b->in_window, 0, gnn_bitset_words(d->node_count) * sizeof *b->in_window);
         const uint32_t first = k * size, count = gnn_min_u32(size, d->train.count - first);
         GNN_TRY(gnn_sampler_sample(sampler, epoch, k, b->order + first, count, batch, err));
         const struct gnn_batch_view *const view = gnn_batch_view(batch);
-        assert(b->accesses + view->node_count <= b->accesses_max);
-        for (uint32_t i = 0; i < view->node_count; i++)
-            if (gnn_bitset_add(b->in_window, view->nodes[i]))
-                b->members.rows[(*member_count)++] = view->nodes[i];
+        GNN_TRY(take_batch(b, view, err));
         const uint32_t lists = view->blocks[0].dst_count;
         memcpy(b->drawn + drawn, view->nodes, lists * sizeof *b->drawn);
         drawn += lists;
-        b->accesses += view->node_count;
-        for (uint32_t l = 0; l < view->layer_count; l++)
-            b->edges += view->blocks[l].edge_count;
-        b->members.end[(uint64_t)epoch * windows + k / window] = *member_count;
     }
+    presort_windows_end(&b->windows);
     sort_drawn(b, drawn);
+    return GNN_OK;
+}
+
+/* Windows of so many mini-batches, as many as there are. */
+static enum gnn_status open_windows(struct bench *b, uint32_t window, struct gnn_err *err)
+{
+    const uint32_t members = (uint32_t)gnn_min_u64(b->accesses_max, INT32_MAX);
+    const struct presort_windows_config config = {
+        .node_count = b->dataset->node_count,
+        .windows_max = gnn_min_u32((uint32_t)gnn_div_up(b->batches, window) * EPOCHS, PRESORT_WINDOWS_MAX),
+        .members_max = members,
+        .rows_max = members,
+        .batches_max = window};
+    presort_windows_close(&b->windows);
+    GNN_TRY(presort_windows_open(b->world, &config, &b->windows, err));
+    presort_windows_begin(&b->windows);
     return GNN_OK;
 }
 
@@ -181,14 +194,14 @@ static enum gnn_status inspect(struct bench *b, uint32_t window, double *seconds
     struct gnn_sampler_config config = {.seed = b->options.seed, .layers = b->options.fanout.count};
     struct gnn_sampler *sampler = NULL;
     struct gnn_batch *batch = NULL;
-    uint64_t members = 0;
     memcpy(config.fanout, b->options.fanout.values, sizeof config.fanout);
     b->accesses = b->edges = 0;
-    enum gnn_status status = gnn_sampler_open(b->world, &config, b->dataset, b->source, &sampler, err);
+    enum gnn_status status = open_windows(b, window, err);
+    GNN_NEXT(status, gnn_sampler_open(b->world, &config, b->dataset, b->source, &sampler, err));
     GNN_NEXT(status, gnn_batch_open(b->world, &batch, err));
     for (uint32_t e = 0; e < EPOCHS && status == GNN_OK; e++) {
         const double start_s = user_s();
-        status = inspect_epoch(b, sampler, batch, e, window, &members, err);
+        status = inspect_epoch(b, sampler, batch, e, err);
         if (e == MEASURED)
             *seconds = user_s() - start_s;
     }
@@ -199,156 +212,96 @@ static enum gnn_status inspect(struct bench *b, uint32_t window, double *seconds
 
 /* ---- plan ---- */
 
-static uint64_t begin_of(const struct lists *lists, uint32_t window)
+/* Belady over the windows of all epochs, as if they were one hyperbatch. */
+static enum gnn_status walk_windows(struct bench *b, uint64_t slots, double *seconds, struct gnn_err *err)
 {
-    return window == 0 ? 0 : lists->end[window - 1];
-}
-
-static void find_next_uses(struct bench *b, uint32_t windows)
-{
-    memset(b->next_of, 0xff, b->dataset->node_count * sizeof *b->next_of);
-    for (uint32_t j = windows; j-- > 0;)
-        for (uint64_t i = begin_of(&b->members, j); i < b->members.end[j]; i++) {
-            b->next[i] = b->next_of[b->members.rows[i]];
-            b->next_of[b->members.rows[i]] = (uint16_t)j;
-        }
-}
-
-/* What is kept between windows: a list for each window of next use, so that a row is looked at once when it comes in
- * and once when it is used or goes. */
-struct kept {
-    struct bench *b;
-    uint32_t *head;       /* (windows) slots, linked; UINT32_MAX ends */
-    uint32_t spare, used; /* slots that were given back, linked; slots that were ever used */
-    uint32_t last;        /* no list behind it has a row */
-    uint64_t rows;
-};
-
-static void keep_row(struct kept *k, uint32_t row, uint32_t window)
-{
-    uint32_t slot = k->spare;
-    if (slot != UINT32_MAX)
-        k->spare = k->b->slot_link[slot];
-    else
-        slot = k->used++;
-    k->b->slot_row[slot] = row;
-    k->b->slot_link[slot] = k->head[window];
-    k->head[window] = slot;
-    k->rows++;
-    k->last = window > k->last ? window : k->last;
-}
-
-/* Takes the first slot of a window's list; returns its row. */
-static uint32_t take_row(struct kept *k, uint32_t window)
-{
-    const uint32_t slot = k->head[window];
-    k->head[window] = k->b->slot_link[slot];
-    k->b->slot_link[slot] = k->spare;
-    k->spare = slot;
-    k->rows--;
-    return k->b->slot_row[slot];
-}
-
-/* Belady over windows: of the rows of this window and those that are kept, the ones with the earliest next use stay. */
-static void walk_windows(struct bench *b, uint32_t windows, uint64_t room)
-{
-    struct kept k = {.b = b, .spare = UINT32_MAX};
-    uint64_t loads = 0;
-    k.head = get(windows, sizeof *k.head);
-    memset(k.head, 0xff, windows * sizeof *k.head);
-    memset(b->in_window, 0, gnn_bitset_words(b->dataset->node_count) * sizeof *b->in_window);
-    for (uint32_t j = 0; j < windows; j++) {
-        while (k.head[j] != UINT32_MAX)
-            (void)gnn_bitset_add(b->in_window, take_row(&k, j));
-        for (uint64_t i = begin_of(&b->members, j); i < b->members.end[j]; i++) {
-            const uint32_t row = b->members.rows[i];
-            if (gnn_bitset_has(b->in_window, row))
-                b->in_window[row / 64] &= ~(UINT64_C(1) << row % 64);
-            else
-                b->loads.rows[loads++] = row;
-            if (b->next[i] != NEVER)
-                keep_row(&k, row, b->next[i]);
-        }
-        b->loads.end[j] = loads;
-        while (k.rows > room) { /* the latest next use goes first */
-            while (k.head[k.last] == UINT32_MAX)
-                k.last--;
-            (void)take_row(&k, k.last);
-        }
+    const struct presort_lists *const members = &b->windows.lists;
+    const struct presort_belady_config config = {.node_count = b->dataset->node_count,
+                                                 .slots = (uint32_t)gnn_min_u64(slots, INT32_MAX),
+                                                 .windows_max = members->windows,
+                                                 .members_max = members->end[members->windows - 1]};
+    struct presort_belady *belady = NULL;
+    uint32_t loads = 0;
+    const enum gnn_status status = presort_belady_open(b->world, &config, &belady, err);
+    const double start_s = user_s();
+    if (status == GNN_OK)
+        presort_belady_begin(belady, members);
+    for (uint32_t j = 0; status == GNN_OK && j < members->windows; j++) {
+        loads += presort_belady_window(belady, j, b->loads + loads);
+        b->load_end[j] = loads;
     }
-    assert(k.rows == 0); /* each was used in its window */
-    free(k.head);
+    *seconds = user_s() - start_s;
+    presort_belady_close(belady);
+    return status;
 }
 
-/* The measured epoch's loads by row: parted into ranges of rows, then each range by counting. */
-static void sort_loads(struct bench *b, uint32_t first, uint32_t windows)
+/* The measured epoch's loads, all of them sorted. */
+static void choose_classes(struct bench *b, uint32_t first, uint32_t windows)
 {
-    const uint32_t range = b->dataset->node_count / RANGES + 1;
-    uint64_t at[RANGES + 1] = {0};
-    const uint64_t begin = begin_of(&b->loads, first);
-    for (uint64_t i = begin; i < b->loads.end[first + windows - 1]; i++)
-        at[b->loads.rows[i] / range + 1]++;
-    for (uint32_t r = 0; r < RANGES; r++)
-        at[r + 1] += at[r];
-    uint64_t to[RANGES];
-    memcpy(to, at, sizeof to);
-    for (uint32_t j = first; j < first + windows; j++)
-        for (uint64_t i = begin_of(&b->loads, j); i < b->loads.end[j]; i++) {
-            const uint64_t place = to[b->loads.rows[i] / range]++;
-            b->range_row[place] = b->loads.rows[i];
-            b->range_window[place] = (uint16_t)(j - first);
-        }
-    for (uint32_t r = 0; r < RANGES; r++) {
-        const uint32_t low = r * range;
-        memset(b->counts, 0, (range + 1) * sizeof *b->counts);
-        for (uint64_t i = at[r]; i < at[r + 1]; i++)
-            b->counts[b->range_row[i] - low + 1]++;
-        for (uint32_t v = 0; v < range; v++)
-            b->counts[v + 1] += b->counts[v];
-        for (uint64_t i = at[r]; i < at[r + 1]; i++) {
-            const uint64_t place = at[r] + b->counts[b->range_row[i] - low]++;
-            b->sorted_row[place] = b->range_row[i];
-            b->sorted_window[place] = b->range_window[i];
-        }
+    struct presort_decision decision;
+    presort_classes_begin(b->classes);
+    for (uint32_t i = presort_begin_of(b->load_end, first); i < b->load_end[first + windows - 1]; i++)
+        presort_classes_add(b->classes, b->loads[i].row);
+    presort_classes_decide(b->classes, UINT64_MAX, &decision);
+}
+
+/* ---- the sweep ---- */
+
+/* A read of the sweep: from the row on through gaps that cost less than another request, SWEEP at most. Returns its
+ * end; *last: its last row. */
+static uint64_t span_end(const struct bench *b, gnn_node row, gnn_node *last)
+{
+    const double gap = b->costs.row_ns / b->costs.byte_ns;
+    const uint64_t row_bytes = b->dataset->row_bytes, begin = row * row_bytes;
+    uint64_t end = begin + row_bytes;
+    *last = row;
+    for (;;) {
+        row = presort_classes_next(b->classes, row + 1);
+        const uint64_t at = row * row_bytes;
+        if (row == b->dataset->node_count || (double)(at - end) > gap || at + row_bytes - begin > SWEEP)
+            return end;
+        *last = row;
+        end = at + row_bytes;
     }
 }
 
 /* ---- distribute ---- */
 
-/* Copies each load of the measured epoch into its window's block. */
+/* Copies each load of the measured epoch into its window's block, read by read of the sweep. */
 static void distribute(struct bench *b, const struct plan *plan, uint64_t row_bytes)
 {
-    uint32_t *const fill = get(plan->windows, sizeof *fill);
-    for (uint64_t i = 0; i < plan->loads; i++) {
-        const uint64_t from = b->sorted_row[i] * row_bytes % (COLD - row_bytes);
-        const uint32_t w = b->sorted_window[i];
-        memcpy(b->staging + (uint64_t)w * BLOCK + fill[w], b->cold + from, row_bytes);
-        fill[w] += (uint32_t)row_bytes;
-        if (fill[w] + row_bytes > BLOCK) /* it would be written */
-            fill[w] = 0;
+    const uint32_t first = MEASURED * plan->windows, nodes = b->dataset->node_count;
+    uint32_t *const fill = get(plan->windows, sizeof *fill), *const cursor = get(plan->windows, sizeof *cursor);
+    for (uint32_t w = 0; w < plan->windows; w++)
+        cursor[w] = presort_begin_of(b->load_end, first + w);
+    gnn_node last;
+    for (gnn_node row = presort_classes_next(b->classes, 0); row < nodes;
+         row = presort_classes_next(b->classes, last + 1)) {
+        (void)span_end(b, row, &last);
+        for (uint32_t w = 0; w < plan->windows; w++)
+            for (; cursor[w] < b->load_end[first + w] && b->loads[cursor[w]].row <= last; cursor[w]++) {
+                const uint64_t from = b->loads[cursor[w]].row * row_bytes % (COLD - row_bytes);
+                memcpy(b->staging + (uint64_t)w * BLOCK + fill[w], b->cold + from, row_bytes);
+                fill[w] += (uint32_t)row_bytes;
+                if (fill[w] + row_bytes > BLOCK) /* it would be written */
+                    fill[w] = 0;
+            }
     }
+    free(cursor);
     free(fill);
 }
 
 /* ---- the device ---- */
 
-/* Reads of the sweep: through gaps that cost less than another request, SWEEP at most. */
 static void model_sweep(const struct bench *b, uint64_t row_bytes, struct plan *p)
 {
-    const double gap = b->costs.row_ns / b->costs.byte_ns;
-    uint64_t begin = 0, end = 0;
-    for (uint64_t i = 0; i <= p->loads; i++) {
-        const uint64_t at = i < p->loads ? b->sorted_row[i] * row_bytes : UINT64_MAX;
-        if (i > 0 && at < end)
-            continue; /* the same row for another window */
-        if (i > 0 && (at == UINT64_MAX || (double)(at - end) > gap || at + row_bytes - begin > SWEEP)) {
-            p->sweep_bytes += end - begin;
-            p->sweep_reads++;
-            p->sweep_s += 1e-9 * fmax(b->costs.row_ns, (double)(end - begin) * b->costs.byte_ns);
-        }
-        if (i == 0 || (double)(at - end) > gap || at + row_bytes - begin > SWEEP)
-            begin = at;
-        end = at + row_bytes;
+    gnn_node last;
+    for (gnn_node row = presort_classes_next(b->classes, 0); row < b->dataset->node_count;
+         row = presort_classes_next(b->classes, last + 1)) {
+        const uint64_t bytes = span_end(b, row, &last) - row * row_bytes;
+        p->sweep_bytes += bytes;
+        p->sweep_reads++;
+        p->sweep_s += 1e-9 * fmax(b->costs.row_ns, (double)bytes * b->costs.byte_ns);
     }
 }
 
@@ -360,7 +313,7 @@ static void model_device(const struct bench *b, uint32_t first, struct plan *p)
     const double spool = 4.0 * (double)(b->accesses + b->edges) / EPOCHS;
     model_sweep(b, row_bytes, p);
     for (uint32_t j = first; j < first + p->windows; j++)
-        p->blocks += gnn_div_up(b->loads.end[j] - begin_of(&b->loads, j), rows_of_block);
+        p->blocks += gnn_div_up(b->load_end[j] - presort_begin_of(b->load_end, j), rows_of_block);
     p->write_s = (double)p->blocks * BLOCK * write_s;
     p->back_s = (double)p->blocks * BLOCK * byte_s;
     p->lists_s = lists * b->options.fanout.count * byte_s; /* swept hop by hop */
@@ -381,27 +334,30 @@ static uint64_t room_of(const struct bench *b, const struct plan *p)
     return b->options.memory_bytes > held ? (b->options.memory_bytes - held) / (row_bytes + 8) : 0;
 }
 
-/* False: no room for windows of this size. The members are those of such windows. */
-static bool make_plan(struct bench *b, uint32_t window, struct plan *p, double *seconds)
+static uint32_t rows_of(const struct bench *b, uint32_t first, uint32_t windows)
+{
+    return b->windows.lists.end[first + windows - 1] - presort_begin_of(b->windows.lists.end, first);
+}
+
+/* kept_rows is 0 where windows of this size have no room. Those that were inspected are of this size. */
+static enum gnn_status make_plan(struct bench *b, uint32_t window, struct plan *p, double *seconds, struct gnn_err *err)
 {
     *p = (struct plan){.window = window, .windows = (uint32_t)gnn_div_up(b->batches, window)};
-    const uint32_t all = EPOCHS * p->windows, first = MEASURED * p->windows;
-    for (uint32_t j = 0; j < all; j++)
-        p->largest = gnn_max_u64(p->largest, b->members.end[j] - begin_of(&b->members, j));
-    p->members = b->members.end[first + p->windows - 1] - begin_of(&b->members, first);
+    const uint32_t first = MEASURED * p->windows;
+    assert(b->windows.lists.windows == EPOCHS * p->windows);
+    p->largest = b->windows.largest;
+    p->members = rows_of(b, first, p->windows);
     p->kept_rows = room_of(b, p);
-    if (p->kept_rows == 0 || all >= NEVER)
-        return false;
-    double start_s = user_s();
-    find_next_uses(b, all);
-    walk_windows(b, all, p->kept_rows);
-    *seconds = (user_s() - start_s) / EPOCHS;
-    p->loads = b->loads.end[first + p->windows - 1] - begin_of(&b->loads, first);
-    start_s = user_s();
-    sort_loads(b, first, p->windows);
-    *seconds += user_s() - start_s;
+    if (p->kept_rows == 0)
+        return GNN_OK;
+    double walked_s;
+    GNN_TRY(walk_windows(b, p->kept_rows + 2 * p->largest, &walked_s, err));
+    p->loads = b->load_end[first + p->windows - 1] - presort_begin_of(b->load_end, first);
+    const double start_s = user_s();
+    choose_classes(b, first, p->windows);
+    *seconds = walked_s / EPOCHS + user_s() - start_s;
     model_device(b, first, p);
-    return true;
+    return GNN_OK;
 }
 
 static enum gnn_status search(struct bench *b, struct plan *best, struct gnn_err *err)
@@ -414,7 +370,8 @@ static enum gnn_status search(struct bench *b, struct plan *best, struct gnn_err
         "device s | each load at random s |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (int i = 0; i < SIZES; i++) {
         GNN_TRY(inspect(b, window_sizes[i], &seconds, err));
-        if (!make_plan(b, window_sizes[i], &plan, &seconds)) {
+        GNN_TRY(make_plan(b, window_sizes[i], &plan, &seconds, err));
+        if (plan.kept_rows == 0) {
             (void)printf("| %" PRIu32 " | no room |\n", window_sizes[i]);
             continue;
         }
@@ -444,7 +401,7 @@ static enum gnn_status measure(struct bench *b, struct plan *plan, struct cpu *o
     for (int round = 0; round < ROUNDS; round++) {
         double inspect_s = 0, plan_s = 0;
         GNN_TRY(inspect(b, plan->window, &inspect_s, err));
-        (void)make_plan(b, plan->window, plan, &plan_s);
+        GNN_TRY(make_plan(b, plan->window, plan, &plan_s, err));
         const double start_s = user_s();
         distribute(b, plan, b->dataset->row_bytes);
         out->distribute_s = fmin(out->distribute_s, user_s() - start_s);
@@ -504,20 +461,21 @@ static void get_rooms(struct bench *b)
                                             b->options.fanout.count, NULL) *
                       b->batches * EPOCHS;
     b->order = get(d->train.count, sizeof *b->order);
-    b->members = (struct lists){get(b->accesses_max, 4), get((uint64_t)b->batches * EPOCHS, 8)};
-    b->loads = (struct lists){get(b->accesses_max, 4), get((uint64_t)b->batches * EPOCHS, 8)};
-    b->next = get(b->accesses_max, sizeof *b->next);
-    b->next_of = get(nodes, sizeof *b->next_of);
-    b->in_window = get(gnn_bitset_words(nodes), 8);
-    b->slot_row = get(b->accesses_max, 4);
-    b->slot_link = get(b->accesses_max, 4);
+    b->loads = get(b->accesses_max, sizeof *b->loads);
+    b->load_end = get((uint64_t)b->batches * EPOCHS, sizeof *b->load_end);
     b->drawn = get(b->accesses_max / EPOCHS, 4);
     b->drawn_sorted = get(b->accesses_max / EPOCHS, 4);
     b->counts = get(nodes + RANGES + 2, 4);
-    b->sorted_row = get(b->accesses_max / EPOCHS, 4);
-    b->range_row = get(b->accesses_max / EPOCHS, 4);
-    b->sorted_window = get(b->accesses_max / EPOCHS, 2);
-    b->range_window = get(b->accesses_max / EPOCHS, 2);
+}
+
+static struct presort_costs costs_of(const struct bench *b)
+{
+    const uint64_t row_bytes = b->dataset->row_bytes;
+    const double write = b->costs.write_byte_ns / b->costs.byte_ns;
+    return (struct presort_costs){.row_bytes = row_bytes,
+                                  .random_bytes =
+                                      gnn_max_u64((uint64_t)(b->costs.row_ns / b->costs.byte_ns), row_bytes),
+                                  .sorted_bytes = row_bytes + (uint64_t)((double)row_bytes * write)};
 }
 
 static enum gnn_status run(struct bench *b, bool *go, struct gnn_err *err)
@@ -532,6 +490,9 @@ static enum gnn_status run(struct bench *b, bool *go, struct gnn_err *err)
     GNN_TRY(open_graph(b, err));
     get_rooms(b);
     gnn_row_costs_of(&b->profile->storage, b->dataset->row_bytes, &b->costs);
+    const struct presort_classes_config classes = {
+        .node_count = b->dataset->node_count, .choice = PRESORT_SORTED, .costs = costs_of(b)};
+    GNN_TRY(presort_classes_open(b->world, &classes, &b->classes, err));
     (void)printf("%s 1/%" PRIu32 "%s%s, memory %" PRIu64
                  ", profile %s: a row at random %.2f us, large reads %.0f MB/s, "
                  "large writes %.0f MB/s\n\n",
