@@ -24,7 +24,10 @@ environment() {
     local name=$1 alone=$2 whole=$3
     [ -e "$work/$name/ready" ] && return 0
     rm -rf "${work:?}/$name"
-    python3 -m venv "$work/$name" 2>"$work/said" || skip "python3 makes no environment: $(tail -n 1 "$work/said")"
+    python3 -m venv "$work/$name" >"$work/said" 2>&1 || { # Debian's python3 says on its output which package it lacks
+        rm -rf "${work:?}/$name"
+        skip "python3 makes no environment: $(grep -o -m 1 -E 'apt install.*|.*Error.*' "$work/said" || tail -n 1 "$work/said")"
+    }
     echo "bench-peers: installing $alone" >&2
     # shellcheck disable=SC2086 # words
     { "$work/$name/bin/pip" install "${pip_words[@]}" --no-deps $alone &&
