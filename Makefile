@@ -80,7 +80,7 @@ CUDA_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/cuda/%.o) $(patsubst %.cu,$(BUILD)/cuda
 STAND_IN_SRC := harness/base/err.c harness/tensor/host.c harness/world/simulated/coroutine.c $(wildcard harness/tensor/ref/*.c)
 STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pichost/tests/support/cuda_host_plugin.o \
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
-STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
+STAND_IN := $(BUILD)/tests/support/stand_in_cuda.so
 # What sums between several of it, in NCCL's place.
 STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 

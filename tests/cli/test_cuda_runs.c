@@ -237,7 +237,7 @@ int main(void)
     char plugin[1024];
     beside("tests/support/stand_in_cuda.so", plugin, sizeof plugin);
     if (access(plugin, R_OK) != 0) {
-        (void)printf("skip: the stand-in is not built under sanitizers\n[  SKIPPED ] %zu test(s)\n",
+        (void)printf("skip: the stand-in is not built: make tests\n[  SKIPPED ] %zu test(s)\n",
                      sizeof tests / sizeof *tests);
         return 0;
     }

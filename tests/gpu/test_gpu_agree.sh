@@ -9,7 +9,7 @@ export DATA=$dir/data DB=$dir/agree.db
 
 stand_in=$(dirname "$OOCGNN")/tests/support/stand_in_cuda.so
 why=""
-[ -f "$stand_in" ] || why="the stand-in is not built under sanitizers"
+[ -f "$stand_in" ] || why="the stand-in is not built: make tests"
 command -v sqlite3 >/dev/null || why="no sqlite3 program"
 "$OOCGNN" doctor --data "$dir" >"$dir/doctor" # not a pipe: grep -q leaves it, and the writer dies of that
 grep -q '^ok *memory cap' "$dir/doctor" || why="no writable memory control group"

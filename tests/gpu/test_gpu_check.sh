@@ -21,7 +21,7 @@ part() { # report, part: its verdict
 
 stand_in=$(dirname "${OOCGNN:-build/gcc/oocgnn}")/tests/support/stand_in_cuda.so
 if [ ! -f "$stand_in" ]; then
-    skip_all "the stand-in is not built under sanitizers" 8
+    skip_all "the stand-in is not built: make tests" 8
 fi
 
 check --only test --report "$dir/none.json" && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q '^gpu_check: skipped' "$dir/out" &&

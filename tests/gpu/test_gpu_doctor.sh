@@ -12,7 +12,7 @@ says() { # verdict, topic, words
 
 stand_in=$(dirname "$oocgnn")/tests/support/stand_in_cuda.so
 if [ ! -f "$stand_in" ]; then
-    skip_all "the stand-in is not built under sanitizers" 4
+    skip_all "the stand-in is not built: make tests" 4
 fi
 
 OOCGNN_CUDA_PLUGIN=/nonexistent.so "$oocgnn" doctor --data "$dir" >"$dir/out"
