@@ -1,10 +1,12 @@
 /* Hostile input and careless use: damaged values, names that other programs would execute, databases that keep nothing,
  * limits of the shell. Nothing wrong is recorded, nothing is executed, nothing is lost, and every command ends. */
 #include "tests/support/must.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/tiny_runs.h"
 
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -314,11 +316,11 @@ static void a_foreign_name_stops_no_report(void **state)
     const struct tiny_runs *const t = *state;
     char run[RUN_MAX];
     usual(t, "papers100m --scale 1/4000", run);
-    struct process_result r =
-        process_shell("type sqlite3 >/dev/null && %s --db %s/odd.db >/dev/null && sqlite3 %s/odd.db \"UPDATE runs SET "
-                      "dataset = CAST(X'41ff0a1b5b33316d' AS TEXT)\" && %s report --db %s/odd.db --json && "
-                      "%s report --db %s/odd.db | grep -c $'\\e'",
-                      run, t->dir, t->dir, process_program(), t->dir, process_program(), t->dir);
+    struct process_result r = process_shell(
+        "type sqlite3 >/dev/null || exit 127; %s --db %s/odd.db >/dev/null && sqlite3 %s/odd.db \"UPDATE runs SET "
+        "dataset = CAST(X'41ff0a1b5b33316d' AS TEXT)\" && %s report --db %s/odd.db --json && "
+        "%s report --db %s/odd.db | grep -c $'\\e'",
+        run, t->dir, t->dir, process_program(), t->dir, process_program(), t->dir);
     if (r.exit_status == 127)
         skip_test("no sqlite3");
     assert_non_null(strstr(r.out, "\"dataset\":\"A?"));
@@ -479,6 +481,17 @@ static void sweeps_at_once_share_a_database(void **state)
     process_free(&r);
 }
 
+/* Makes f.db below dir, with a table that is none of oocgnn's. */
+static void make_foreign_database(const char *dir)
+{
+    char path[RUN_MAX];
+    (void)snprintf(path, sizeof path, "%s/f.db", dir);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE x (y)", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void causes_of_a_database_are_right(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -490,11 +503,11 @@ static void causes_of_a_database_are_right(void **state)
         "ulimit -n", "few files");
     process_expect(process_shell(": >%s/e.db; %s report --db %s/e.db", t->dir, program, t->dir), 2, "is empty",
                    "empty");
-    process_expect(
-        process_shell("sqlite3 %s/f.db 'CREATE TABLE x (y)'; printf '[x]\nsystem = null\ndataset = "
-                      "papers100m\nscale = 1/4000\ndata = %s\ndb = %s/f.db\n' >%s/job; %s sweep %s/job --resume",
-                      t->dir, t->data, t->dir, t->dir, program, t->dir),
-        1, "none of oocgnn's", "a foreign database");
+    make_foreign_database(t->dir);
+    process_expect(process_shell("printf '[x]\nsystem = null\ndataset = papers100m\nscale = 1/4000\ndata = %s\ndb = "
+                                 "%s/f.db\n' >%s/job; %s sweep %s/job --resume",
+                                 t->data, t->dir, t->dir, program, t->dir),
+                   1, "none of oocgnn's", "a foreign database");
 }
 
 /* A resumed sweep knows runs that lie far back. */
@@ -609,6 +622,8 @@ static void limits_of_the_shell_are_told(void **state)
                  {"-d 100000", "ulimit -d", 4},
                  {"-f 1", "File too large", 1},
                  {"-n 8", "Too many open files", 4}};
+    if (SANITIZERS_SHADOW_PERCENT > 0)
+        skip_test("a sanitizer's shadow takes more address space than the limits leave");
     char run[RUN_MAX];
     usual(t, "papers100m --scale 1/4000", run);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
