@@ -41,6 +41,24 @@ json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *
     return run;
 }
 
+json_t *tiny_runs_once(const struct tiny_runs *t, const char *const *more, int *exit_status)
+{
+    json_t *const words = json_array();
+    for (const char *const *word = more; *word != NULL; word++)
+        assert_int_equal(json_array_append_new(words, json_string(*word)), 0);
+    char *const key = json_dumps(words, JSON_COMPACT);
+    json_t *kept = json_object_get(t->kept, key);
+    if (kept == NULL) {
+        json_t *const run = tiny_runs_json(t, more, exit_status);
+        kept = json_pack("{s:i, s:o}", "exit", *exit_status, "run", run);
+        assert_int_equal(json_object_set_new(t->kept, key, kept), 0);
+    }
+    free(key);
+    json_decref(words);
+    *exit_status = (int)json_integer_value(json_object_get(kept, "exit"));
+    return json_incref(json_object_get(kept, "run"));
+}
+
 json_t *tiny_runs_must(const struct tiny_runs *t, int exit_status, const char *const *first, const char *const *more)
 {
     const char *words[TINY_ARGUMENTS_MAX];
@@ -160,6 +178,7 @@ int tiny_runs_prepare(void **state)
     struct tiny_runs *const t = calloc(1, sizeof *t);
     assert_non_null(t);
     t->dir = process_temp_dir();
+    t->kept = json_object();
     (void)snprintf(t->data, sizeof t->data, "%s/data", t->dir);
     (void)snprintf(t->db, sizeof t->db, "%s/runs.db", t->dir);
     const char *const prepare[] = {process_program(), "prepare", "papers100m", "--scale", "1/4000", "--dim", "32",
@@ -190,6 +209,7 @@ int tiny_runs_tear_down(void **state)
 {
     struct tiny_runs *const t = *state;
     process_remove_tree(t->dir);
+    json_decref(t->kept);
     free(t->dir);
     free(t);
     return 0;

@@ -14,6 +14,7 @@ enum { TINY_ARGUMENTS_MAX = 64 };
 struct tiny_runs {
     char *dir;
     char data[600], db[600];
+    json_t *kept;   /* tiny_runs_once: the records so far, by their words */
     bool confined;  /* a memory cgroup may be made here */
     bool throttled; /* … and the device can be slowed down */
 };
@@ -29,6 +30,10 @@ void tiny_runs_arguments(const struct tiny_runs *t, const char *const *more, con
 
 /* Runs to the end; the JSON object of the record, which must be there. The caller decrefs it. */
 json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *exit_status);
+
+/* The same, run at the first call alone: later ones with the same words are given its record again, which they leave as
+ * it is. For simulated runs: such a record is the same whenever it is made. */
+json_t *tiny_runs_once(const struct tiny_runs *t, const char *const *more, int *exit_status);
 
 /* The same of a run that must end so: words of `first`, then of `more`, both NULL-terminated. */
 json_t *tiny_runs_must(const struct tiny_runs *t, int exit_status, const char *const *first, const char *const *more);
