@@ -3,9 +3,10 @@
 #   scripts/run_tests.sh LOGDIR PROGRAM...
 # A program is a cmocka binary, or a script that closes with cmocka's summary lines. What failed is shown whole.
 #
-# Where there are two processors, two programs run at a time as far as tests/lanes.txt allows: what shares, two by two; then
-# what stands alone, with nothing beside it but what computes, at the lowest priority. Rows come in the order of the
-# arguments, each when all before it have come. TEST_LANES=1: one program after another, in that order.
+# Where there are two processors, two programs run at a time as far as tests/lanes.txt allows, those of one word in the order
+# of its lines: what shares, two by two; then what stands alone, with nothing beside it but what computes, at the lowest
+# priority. Rows come in the order of the arguments, each when all before it have come. TEST_LANES=1: one program after
+# another, in that order.
 set -uo pipefail
 
 log_dir=$1
@@ -34,21 +35,26 @@ key_of() {
     echo "${folder##*/}/${1##*/}"
 }
 
-# What tests/lanes.txt says of a program: computes, shares, or alone where it says nothing.
-kind_of() {
-    local kind pattern key
+# The line of tests/lanes.txt that a program has, and what it says: computes, shares, or alone where there is none.
+lane_of() {
+    local kind pattern key line=0
     key=$(key_of "$1")
     while read -r kind pattern; do
+        line=$((line + 1))
         # shellcheck disable=SC2053  # a pattern
-        [[ $kind != "#"* && $key == $pattern ]] && echo "$kind" && return
+        [[ $kind != "#"* && $key == $pattern ]] && echo "$line $kind" && return
     done <"$lanes_file"
-    echo alone
+    echo "0 alone"
 }
 
 kinds=()
-for program in "${programs[@]}"; do
-    kinds+=("$(kind_of "$program")")
+order=() # of the lines
+for n in "${!programs[@]}"; do
+    read -r line kind <<<"$(lane_of "${programs[$n]}")"
+    kinds+=("$kind")
+    order+=("$line $n")
 done
+mapfile -t order < <(printf '%s\n' "${order[@]}" | sort -n -k1,1 -k2,2 | cut -d ' ' -f 2)
 
 # What only computes has its files in memory where there is room, so that no device hears of them.
 memory_dir=${TMPDIR:-/tmp}
@@ -77,10 +83,10 @@ run() {
     [ -n "${beside:-}" ] || print_rows
 }
 
-# Runs every program of a kind, in order.
+# Runs every program of a kind, in the order of the lines.
 run_all() {
     local n
-    for n in "${!programs[@]}"; do
+    for n in "${order[@]}"; do
         [ "${kinds[$n]}" != "$1" ] || run "$n"
     done
 }
@@ -119,12 +125,16 @@ print_rows() {
 if [ "$lanes" -lt 2 ] || [ ! -r "$lanes_file" ]; then
     for n in "${!programs[@]}"; do run "$n"; done
 else
-    (beside=yes && run_all shares) &
+    (
+        beside=yes
+        run_all shares
+        : >"$state/shared"
+        renice -n 19 -p "$BASHPID" >/dev/null 2>&1
+        run_all computes
+    ) &
     lane=$!
     run_all shares
-    wait "$lane"
-    (beside=yes && renice -n 19 -p $BASHPID >/dev/null 2>&1; run_all computes) &
-    lane=$!
+    until [ -e "$state/shared" ] || ! kill -0 "$lane" 2>/dev/null; do sleep 0.1; done
     run_all alone
     run_all computes
     wait "$lane"

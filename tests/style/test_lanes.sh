@@ -68,6 +68,15 @@ program computes/writes "echo \"\$TMPDIR\" >'$dir/tmpdir'"
     [ "$(cat "$dir/tmpdir")" = "$dir" ]
 verdict "a temporary directory that was given is kept" $?
 
+# Of one word, the first line begins first; and whichever lane has it, nothing that stands alone begins beside it.
+printf 'shares shares/last\nshares shares/*\ncomputes computes/*\n' >"$TEST_LANES_FILE"
+program shares/last 'sleep 0.5'
+program shares/c "$(until_begun shares/last)"
+program shares/d ''
+run 2 alone/b shares/c shares/d shares/last && ! overlap && [ "$(grep -cE '(last|d) begins' "$dir/events")" -eq 2 ] &&
+    [ "$(grep -m 1 -E '(last|d) begins' "$dir/events")" = "shares/last begins" ]
+verdict "programs of one word in the order of its lines" $?
+
 # Told to end while both lanes work: the second lane's program goes too.
 program computes/long "echo \$\$ >'$dir/long.pid'; exec sleep 60"
 program alone/waits "$(until_begun computes/long); sleep 1"
