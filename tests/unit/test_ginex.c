@@ -97,11 +97,14 @@ static void test_what_is_chosen_is_a_prefix_by_score(void **state)
 
 /* ---- lists ---- */
 
+/* Nodes, and the bytes of a neighbour cache that they take before there is a list in it. */
+enum { LIST_NODES = 500, LIST_TABLE = 8 * LIST_NODES };
+
 /* A graph with a list far longer than a read buffer, in a directory that has direct I/O where this machine does. */
 struct lists {
     struct io_scratch scratch;
     struct gnn_dataset dataset;
-    uint64_t indptr[2001];
+    uint64_t indptr[LIST_NODES + 1];
     gnn_node *indices;
 };
 
@@ -109,21 +112,21 @@ static void open_lists(struct lists *l, uint32_t id_bytes)
 {
     static const struct gnn_meta_like {
         uint32_t node, degree;
-    } large[] = {{3, 1024}, {7, 1023}, {900, 90000}, {1500, 70000}, {1999, 5000}};
+    } large[] = {{3, 1024}, {7, 1023}, {225, 90000}, {375, 70000}, {499, 5000}};
     io_scratch_open(&l->scratch);
     memset(&l->dataset, 0, sizeof l->dataset);
-    for (gnn_node v = 0; v < 2000; v++) {
+    for (gnn_node v = 0; v < LIST_NODES; v++) {
         uint32_t d = (uint32_t)(gnn_mix64(v) % 9);
         for (size_t i = 0; i < sizeof large / sizeof *large; i++)
             d = large[i].node == v ? large[i].degree : d;
         l->indptr[v + 1] = l->indptr[v] + d;
     }
-    const uint64_t edges = l->indptr[2000];
+    const uint64_t edges = l->indptr[LIST_NODES];
     l->indices = calloc(edges, sizeof *l->indices);
     assert_non_null(l->indices);
     for (uint64_t e = 0; e < edges; e++)
-        l->indices[e] = (gnn_node)(gnn_mix64(e + 77) % 2000);
-    l->dataset.node_count = 2000;
+        l->indices[e] = (gnn_node)(gnn_mix64(e + 77) % LIST_NODES);
+    l->dataset.node_count = LIST_NODES;
     l->dataset.edge_count = edges;
     l->dataset.indptr = l->indptr;
     l->dataset.id_bytes = id_bytes;
@@ -192,7 +195,8 @@ static void lists_are_the_files_lists(uint32_t id_bytes)
     struct lists l;
     memset(&l, 0, sizeof l);
     open_lists(&l, id_bytes);
-    static const uint64_t caches[] = {0, 16000, 16400, 40000, 300000, 2000000};
+    static const uint64_t caches[] = {0,      LIST_TABLE, LIST_TABLE + 400, LIST_TABLE + 24000, LIST_TABLE + 284000,
+                                      2000000};
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
         for (int variant = 0; variant < 4; variant++) {
             const bool direct = variant % 2 == 1;
@@ -224,7 +228,7 @@ static void lists_are_the_files_lists(uint32_t id_bytes)
             must(ginex_neighbours_open(&env, &config, indices, &scan, &n, &err), &err);
             ginex_scan_close(&scan);
             if (caches[i] > 0)
-                assert_in_range(ginex_neighbours_words(n) * id_bytes + 2000 * 8, 16000, caches[i]);
+                assert_in_range(ginex_neighbours_words(n) * id_bytes + LIST_TABLE, LIST_TABLE, caches[i]);
             if (caches[i] >= 2000000)
                 assert_true(ginex_neighbours_words(n) >= l.dataset.edge_count);
             fetch_all(&l, n, config.list_read); /* nothing loaded: every list is read */
@@ -255,7 +259,7 @@ static void test_a_cache_below_its_table_is_refused(void **state)
     struct fixture f;
     fixture_open(&f, .graph = NULL);
     const struct gnn_env env = {.world = f.world, .dataset = &l.dataset};
-    const struct ginex_neighbours_config config = {.cache_bytes = 15999, .workers = 1, .dir = l.scratch.dir};
+    const struct ginex_neighbours_config config = {.cache_bytes = LIST_TABLE - 1, .workers = 1, .dir = l.scratch.dir};
     struct ginex_neighbours *n = NULL;
     struct gnn_err err = {0};
     assert_int_equal(ginex_neighbours_open(&env, &config, NULL, NULL, &n, &err), GNN_ECAP);
