@@ -741,7 +741,7 @@ static uint64_t capacity_under(const char *dir, uint32_t layers, uint64_t cap)
  * epoch stays within the world's limit. */
 static void test_the_capacity_follows_the_cap(void **state)
 {
-    static const struct link_graph large = {.nodes = 6000, .relations = 4, .edges = 9000, .seed = 5};
+    static const struct link_graph large = {.nodes = 6000, .relations = 4, .edges = 2000, .seed = 5};
     char dir[DATA_PATH];
     link_graph_import(&large, *state, dir);
     for (uint32_t layers = 0; layers <= 2; layers++) {
