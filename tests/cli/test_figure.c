@@ -150,8 +150,8 @@ static void all_of_them_end_in_a_summary(void **state)
 #define ABOUT_OVER(number, chart, x)                                                                                   \
     "[figure]\npaper = tiny\nplace = Figure " number "\ntitle = T\nchart = " chart "\nx = " x "\nscale = 1/4000\n"
 
-/* All, by a copy of the program that finds no figures but the test's: what it will take is told, a cell that fails, a
- * file that is none and a missing fio keep nothing else from being made, and what is not whole stands at the end. */
+/* What it will take is told, a cell that fails, a file that is none and a missing fio keep nothing else from being
+ * made, and what is not whole stands at the end. */
 static void all_are_made_whatever_fails(void **state)
 {
     const struct place *const p = *state;
@@ -168,13 +168,6 @@ static void all_are_made_whatever_fails(void **state)
         "| tiny-wrong | ",
         "no metric \"speed\"",
         NULL};
-    char copy[700];
-    struct process_result r = process_shell("cp %s %s/oocgnn-copy && cp -r workloads/hardware/* %s/oocgnn/ && cp "
-                                            "plots/figures/tolerances.ini %s/oocgnn/figures/",
-                                            p->program, p->dir, p->dir, p->dir);
-    if (r.exit_status != 0)
-        fail_msg("%s", r.err);
-    process_free(&r);
     figure_write(p, "tiny-fail",
                  TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = gnndrive\nfault = eio-at=1\n" ABOUT(
                      "7", "bars") "y = epoch_s\n");
@@ -182,13 +175,10 @@ static void all_are_made_whatever_fails(void **state)
                  "[global]\nsize = 1G\nnumjobs = 1 | 2\n[a]\ndirect = 0\n[b]\ndirect = 1\n" ABOUT_OVER(
                      "8", "lines", "numjobs") "y = fio.read_us\nmeasured_by = fio\nminutes = 3\n");
     figure_write(p, "tiny-wrong", TINY "[a]\nsystem = null\n" ABOUT("9", "bars") "y = speed\n");
-    struct place other = *p;
-    (void)snprintf(copy, sizeof copy, "%s/oocgnn-copy", p->dir);
-    (void)snprintf(other.program, sizeof other.program, "%s", copy);
-    r = figure_run(&other, "PATH=/nonexistent", "--all");
+    struct process_result r = figure_run(p, "PATH=/nonexistent", "--all");
     process_expect_all(&r, 2, gaps);
     process_free(&r);
-    r = figure_run(&other, "PATH=/nonexistent", "--all");
+    r = figure_run(p, "PATH=/nonexistent", "--all");
     process_expect_all(&r, 2, PARTS("0 runs made, 5 passed over", "figure 2 of 5, tiny-fig1; 4 cells to run"));
     process_free(&r);
 }
@@ -266,9 +256,20 @@ static void accuracy_is_paired_with_modelled_time(void **state)
     figure_expect(p, words, 0, PARTS("0 runs made, 2 passed over", "holds           in_time"));
 }
 
+/* Of the tree, by the program in its own place: no file there keeps a summary from being made. */
+static void the_trees_own_are_summed_up(void **state)
+{
+    const struct place *const p = *state;
+    struct process_result r =
+        process_shell("%s figure --all --check --db %s --out %s/out", process_program(), p->db, p->dir);
+    process_expect_all(&r, 0, PARTS("| ringsampler-table1 | 0 of "));
+    process_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_trees_own_are_summed_up, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(shapes_of_other_kinds_are_drawn, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),

@@ -14,10 +14,17 @@ int figures_set_up(void **state)
 {
     if (place_set_up(state) != 0)
         return 1;
-    const struct place *const place = *state;
-    struct process_result r = process_shell("mkdir -p %s/oocgnn/figures %s/oocgnn/published", place->dir, place->dir);
+    struct place *const place = *state;
+    struct process_result r =
+        process_shell("D=%s && mkdir -p $D/oocgnn/figures $D/oocgnn/published && cp %s $D/oocgnn-copy && "
+                      "cp -r workloads/hardware/* $D/oocgnn/ && cp plots/figures/tolerances.ini "
+                      "$D/oocgnn/figures/",
+                      place->dir, place->program);
     const bool made = r.exit_status == 0;
+    if (!made)
+        print_error("%s", r.err);
     process_free(&r);
+    (void)snprintf(place->program, sizeof place->program, "%s/oocgnn-copy", place->dir);
     return made ? 0 : 1;
 }
 

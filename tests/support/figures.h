@@ -5,7 +5,8 @@
 #include "tests/support/place.h"
 #include "tests/support/process.h"
 
-/* cmocka's set-up of a place whose figures and published values are found before the tree's. */
+/* cmocka's set-up of a place whose program is a copy that finds the machines of the tree, and no figures and published
+ * values but the place's. */
 int figures_set_up(void **state);
 
 /* Writes the figure ID; published_write the values of a paper. */
