@@ -200,11 +200,14 @@ void gnn_row_costs_of(const struct gnn_profile_storage *st, uint64_t row_bytes, 
 static uint32_t passes_of(double rows, double memory_rows, double block_rows)
 {
     const double buckets = memory_rows / block_rows;
+    double reach = memory_rows * buckets;
     uint32_t passes = 1;
     if (buckets < 2)
         return UINT32_MAX; /* no sorting in so little */
-    for (double reach = memory_rows * buckets; reach < rows; reach *= buckets)
+    while (reach < rows) {
+        reach *= buckets;
         passes++;
+    }
     return passes;
 }
 

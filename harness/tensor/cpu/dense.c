@@ -151,7 +151,7 @@ void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_
                       const struct gnn_dropout *drop)
 {
     const struct epilogue loop = {.act = act, .z = z, .bias = bias, .drop = drop};
-    gnn_cpu_share(t, z.rows, 2 * z.cols * sizeof *z.data, activate_rows, &loop);
+    gnn_cpu_share(t, z.rows, 2 * sizeof *z.data * z.cols, activate_rows, &loop);
 }
 
 /* A positive output was kept and passed the ReLU; everything else has no gradient: the mask is not needed. */
@@ -198,7 +198,7 @@ void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct
     if (act == GNN_ACT_NONE && gnn_dropout_threshold(drop->rate) == 0)
         return;
     const struct epilogue loop = {.act = act, .z = dy, .y = y, .drop = drop};
-    gnn_cpu_share(t, dy.rows, 3 * dy.cols * sizeof *dy.data, activate_back_rows, &loop);
+    gnn_cpu_share(t, dy.rows, 3 * sizeof *dy.data * dy.cols, activate_back_rows, &loop);
 }
 
 /* ---- the loss ---- */

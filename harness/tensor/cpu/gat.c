@@ -72,9 +72,9 @@ static void softmax_rows(const void *loop, uint64_t first, uint64_t end)
 
 void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
-    enum { EXPONENTIAL = 8 }; /* takes as long as moving so many floats */
+    const uint64_t exponential = 8; /* takes as long as moving so many floats */
     const struct forward loop = {.att = *att, .block = *b};
-    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, EXPONENTIAL * att->heads),
+    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, exponential * att->heads),
                   softmax_rows, &loop);
 }
 

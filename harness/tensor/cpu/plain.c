@@ -87,7 +87,7 @@ void gnn_cpu_gather_rows(struct gnn_tensor *t, float *out, const float *table, u
                          const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     const struct table_rows loop = {.out = out, .table = table, .stride = row_stride, .rows = rows, .cols = cols};
-    gnn_cpu_share(t, count, 2 * cols * sizeof *out, gather_range, &loop);
+    gnn_cpu_share(t, count, 2 * sizeof *out * cols, gather_range, &loop);
 }
 
 struct placed_rows {
@@ -109,7 +109,7 @@ void gnn_cpu_gather_placed(struct gnn_tensor *t, float *out, const struct gnn_pl
 {
     const struct placed_rows loop = {
         .out = out, .placement = placement, .rows = rows, .cols = cols, .host_count = host_count};
-    gnn_cpu_share(t, count, 2 * cols * sizeof *out, gather_placed_range, &loop);
+    gnn_cpu_share(t, count, 2 * sizeof *out * cols, gather_placed_range, &loop);
 }
 
 struct bias {
