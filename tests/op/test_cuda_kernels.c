@@ -24,7 +24,7 @@ static void test_every_op_against_the_reference(void **state)
 static void test_a_second_run_gives_the_same_bits(void **state)
 {
     (void)state;
-    op_cases_same_bits(&gnn_tensor_cuda);
+    op_cases_same_bits(&gnn_tensor_cuda, false);
 }
 
 static void test_activations_hide_no_nan(void **state)

@@ -27,7 +27,7 @@ static void test_a_memory_of_its_own(void **state)
 static void test_same_bits(void **state)
 {
     (void)state;
-    op_cases_same_bits(&gnn_tensor_cpu);
+    op_cases_same_bits(&gnn_tensor_cpu, true);
 }
 
 static void test_activations_hide_no_nan(void **state)

@@ -14,8 +14,9 @@ enum op_rounding {
  * without an op has NULL in its table: the pair is printed as skipped. Everything lies in memory of the back-end's own
  * alloc and goes there and back by its upload and download. */
 void op_cases_against_reference(const struct gnn_tensor_ops *table, enum op_rounding rounding);
-/* Fails where a second run gives other bits for the same thread count; prints where two threads differ from one. */
-void op_cases_same_bits(const struct gnn_tensor_ops *table);
+/* Fails where a second run gives other bits. on_threads: also where one does on two of the host's threads, of a
+ * back-end that computes on them; prints where they differ from one. */
+void op_cases_same_bits(const struct gnn_tensor_ops *table, bool on_threads);
 /* Fails where 2, 3 or 5 threads give other bits than one. */
 void op_cases_same_bits_on_threads(const struct gnn_tensor_ops *table);
 /* Fails where an activation turns what is no number into a number: the run would pass for a sound one. */
