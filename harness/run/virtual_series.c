@@ -10,7 +10,7 @@ static const double ns_per_s = 1e9;
 static void thin_out(struct gnn_virtual_series *series)
 {
     series->count /= 2;
-    for (uint32_t i = 1; i <= series->count; i++)
+    for (size_t i = 1; i <= series->count; i++)
         series->readings[i] = series->readings[2 * i];
     series->every_ns *= 2;
 }
