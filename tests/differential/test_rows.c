@@ -28,6 +28,18 @@ static void check_rows_of(struct gnn_world *world, const struct train_graph *gra
     train_run_close(&run);
 }
 
+/* What direct reads of the features are to be aligned to in this world; 0: there are none. */
+static uint32_t direct_align(struct gnn_world *world, const struct train_graph *graph)
+{
+    struct gnn_file_info info = {.offset_align_bytes = 0};
+    struct gnn_file *file = NULL;
+    struct gnn_err err = {0};
+    if (gnn_file_open(world, graph->dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK)
+        gnn_file_info(world, file, &info);
+    gnn_file_close(world, file);
+    return info.offset_align_bytes;
+}
+
 static void test_rows_are_the_files_rows(void **state)
 {
     (void)state;
@@ -50,7 +62,10 @@ static void test_rows_are_the_files_rows(void **state)
         struct fixture f; /* its graph, with what systems prepared beside it, is read in three worlds */
         config.dim = dims[i];
         fixture_open(&f, .graph = &config);
+        const uint32_t own_align = direct_align(f.world, &f.graph);
         for (size_t a = 0; a < sizeof aligns / sizeof *aligns; a++) {
+            if (aligns[a] > 0 && aligns[a] <= own_align)
+                continue; /* what this machine asks for: done */
             struct fixture aligned;
             fixture_open(&aligned, .measured.force_align_bytes = aligns[a]);
             struct gnn_world *const world = aligned.world;
@@ -198,15 +213,7 @@ static void test_reads_are_the_distinct_absent_groups(void **state)
         struct fixture f;
         config.dim = cases[c].dim;
         fixture_open(&f, .graph = &config, .measured.force_align_bytes = 512);
-        struct gnn_file_info info = {.offset_align_bytes = 512};
-        struct gnn_file *file = NULL;
-        struct gnn_err err = {0};
-        if (gnn_file_open(f.world, f.graph.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK)
-            gnn_file_info(f.world, file, &info);
-        else
-            info.offset_align_bytes = 0;
-        gnn_file_close(f.world, file);
-        if (info.offset_align_bytes == 512 || cases[c].buffered) {
+        if (direct_align(f.world, &f.graph) == 512 || cases[c].buffered) {
             struct train_run run;
             train_run_init(&run, f.world, "gnndrive");
             run.options = cases[c].options;
