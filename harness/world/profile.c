@@ -152,7 +152,7 @@ double gnn_storage_best_read_ps(const struct gnn_profile_storage *st, uint64_t b
     for (uint32_t d = 0; d < st->depth_count; d++) {
         const uint32_t last = st->size_count - 1;
         for (uint32_t s = 0; s <= last; s++) {
-            if (st->size_bytes[s] < bytes && s < last)
+            if (s < last && st->size_bytes[s] < bytes)
                 continue;
             double ps = (double)st->read_ps[s][d];
             if (st->size_bytes[s] < bytes) /* larger than all: linear in size */
