@@ -160,7 +160,8 @@ static void no_accepted_cap_is_killed(void **state)
             const bool ok = strcmp(tiny_runs_text(run, "status"), "ok") == 0;
             if (i == 0)
                 needed = ok ? 4500 : needed_kib(reasons);
-            if (needed <= 0 || (!ok && strstr(reasons, "raise --memory or change") == NULL))
+            const bool stalled = strstr(reasons, "a wait was not counted") != NULL; /* in the kernel's reclaim */
+            if (needed <= 0 || (!ok && !stalled && strstr(reasons, "raise --memory or change") == NULL))
                 fail_msg("%s under %s: %s: %s", systems[s][0], cap, tiny_runs_text(run, "status"), reasons);
             free(reasons);
             json_decref(run);
