@@ -556,7 +556,9 @@ static enum gnn_status modelled_resident_stage(struct gnn_tensor *t, struct gnn_
 {
     struct modelled *m = modelled_of(t);
     assert(lane < GNN_LANES_MAX);
+    lock(m);
     assert(m->in_use != room);
+    unlock(m);
     room->lists = *lists;
     if (!m->env.gpu)
         return GNN_OK;
