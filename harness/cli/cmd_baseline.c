@@ -55,7 +55,7 @@ static enum gnn_status read_accepted(const char *path, json_t **accepted, struct
 
 static enum gnn_status keep(const struct request *r, const char *dir, struct gnn_err *err)
 {
-    struct gnn_gate_jobs jobs;
+    struct gnn_gate_jobs jobs = {.exact = ""};
     struct gnn_operand source = {.path = NULL};
     json_t *accepted = NULL;
     GNN_TRY(gnn_gate_jobs(r->config.jobs, &jobs, err));

@@ -64,7 +64,7 @@ static uint32_t rank_all(const double *differences, uint32_t count, struct ranke
 
 double gnn_signed_rank_p(const double *differences, uint32_t count)
 {
-    struct ranked of[GNN_PAIRS_MAX];
+    struct ranked of[GNN_PAIRS_MAX] = {{.size = 0}};
     assert(count <= GNN_PAIRS_MAX);
     const uint32_t used = rank_all(differences, count, of);
     uint32_t observed = 0, most = 0;

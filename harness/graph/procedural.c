@@ -314,7 +314,8 @@ static uint32_t voted_class(const struct gnn_procedural *g, gnn_node node, uint3
 {
     const struct list list = list_of(g, node, degree);
     const uint32_t count = gnn_min_u32(degree, g->votes);
-    uint32_t class[VOTES_MAX], votes[VOTES_MAX] = {0}, best = 0;
+    assert(count > 0);
+    uint32_t class[VOTES_MAX] = {0}, votes[VOTES_MAX] = {0}, best = 0;
     for (uint32_t i = 0; i < count; i++) {
         const gnn_node source = entry_of(g, &list, i);
         uint32_t at = 0;
