@@ -91,7 +91,8 @@ static enum gnn_status load_windows(struct epoch *e, struct presort_hyperbatch *
                                     struct gnn_err *err)
 {
     struct gnn_progress *const progress = e->s->progress;
-    for (uint32_t j = 0; j < x->windows; j++) {
+    const uint32_t windows = x->windows; /* once the last is loaded, the hyperbatch may be released and made anew */
+    for (uint32_t j = 0; j < windows; j++) {
         const uint64_t v = e->first_window + e->windows;
         GNN_TRY(gnn_check_stop(e->env, err));
         GNN_TRY(gnn_progress_wait(progress, PRESORT_ASSEMBLED, (int64_t)v - 1));
