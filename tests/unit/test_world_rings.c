@@ -324,7 +324,7 @@ static void crowd_main(void *arg)
 static void test_a_full_device_queue_is_waited_for(void **state)
 {
     if (SANITIZERS_THREAD && engine_of(state) == GNN_RING_POOL)
-        skip_test("all threads read into one buffer, whose bytes nobody looks at: a race, and none of ours");
+        skip_test("the threads read the same bytes into one buffer, which the sanitizer reports as a race");
     struct ring_case f;
     ring_case_open(&f, engine_of(state));
     struct crowd_member members[CROWD];
