@@ -8,7 +8,7 @@
  * nanosecond a byte that is copied and a kernel that has run, so that times of copies are exact.
  *
  * Under ThreadSanitizer the threads of a block count as parallel, ordered by __syncthreads and __syncwarp alone and not
- * by shuffles: two that touch one word without a barrier between are a race, whoever came first.
+ * by shuffles: two that touch one word without a barrier between are a race, in whichever order they came.
  *
  * Not shown by it: races between blocks, which run one after another; alignment of vector accesses beyond what UBSan
  * sees; the GPU's own rounding of fused products and special functions; speed. */

@@ -160,7 +160,7 @@ static void training_by_hand(void **state)
 {
     (void)state;
     struct gnn_record_epoch epoch = epoch_of(0, 0, 0);
-    assert_int_equal(gnn_floor_training_ns(&disks, &epoch), GNN_UNKNOWN); /* nobody trains */
+    assert_int_equal(gnn_floor_training_ns(&disks, &epoch), GNN_UNKNOWN); /* no stage that trains */
     add_stage(&epoch, "sample", 4, 90000, 90000);
     assert_int_equal(gnn_floor_training_ns(&disks, &epoch), GNN_UNKNOWN);
     add_stage(&epoch, "train", 1, 5100, 700);

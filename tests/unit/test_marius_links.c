@@ -456,7 +456,7 @@ static void test_a_rate_of_0_leaves_every_vector(void **state)
                                   m->store.slot_bytes, &err),
                      &err);
             const int differ = memcmp(places[0], places[1], (size_t)m->store.rows * DIM * sizeof(gnn_real));
-            if (t == 0 && p < 7) /* the last partition is shorter, and what fills it up is nobody's */
+            if (t == 0 && p < 7) /* the last partition is shorter, and what fills it up is of no node */
                 assert_int_equal(differ, 0);
             state_changed += t == 1 && differ != 0;
         }

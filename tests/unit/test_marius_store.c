@@ -175,7 +175,7 @@ static void test_scattering_in_ranges_gives_the_same_files(void **state)
             assert_memory_equal(found_edges, edges, edge_bytes);
             unsigned char *const found_rows = slurp(&other, "rows", &bytes);
             assert_int_equal(bytes, row_bytes);
-            for (uint32_t v = 0; v < nodes; v++) { /* what fills a partition up is nobody's */
+            for (uint32_t v = 0; v < nodes; v++) { /* what fills a partition up is of no node */
                 const size_t at = (v / store.rows) * store.slot_bytes + (size_t)(v % store.rows) * 36;
                 assert_memory_equal(found_rows + at, rows + at, 36);
             }

@@ -116,7 +116,7 @@ static uint32_t run_windows(struct presort_belady *b, const struct trace *t, uin
             assert_in_range(loads[i].slot, 0, slots - 1);
             assert_int_equal(t->set[j] >> loads[i].row & 1, 1);
             const gnn_node former = memory[loads[i].slot];
-            assert_true(former == GNN_NODE_NONE || ((t->set[j] | before) >> former & 1) == 0); /* nobody's */
+            assert_true(former == GNN_NODE_NONE || ((t->set[j] | before) >> former & 1) == 0); /* in neither window */
             memory[loads[i].slot] = loads[i].row;
         }
         uint32_t held = 0;
