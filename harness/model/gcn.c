@@ -1,14 +1,15 @@
 /* GCN, normalised over the sampled block, without self-loops (Kipf and Welling 2017, equation 2).
  *
- *   z_i = sum_{j in Ne(i)} w_ij (W x_j)              + b in the epilogue
+ *   z_i = W sum_{j in Ne(i)} w_ij x_j                + b in the epilogue
  *
- * The linear map comes first, on all sources, as released. Saved for the backward pass: the edge weights. */
+ * The sum comes first: a sampled block has many times more sources than targets, so that the linear map, which commutes
+ * with it, has fewer rows. The released codes map all sources. Saved for the backward pass: edge weights and sums. */
 #include "harness/model/layer.h"
 
 #include <math.h>
 
 enum { GCN_B, GCN_W, GCN_PARAMS };
-enum { GCN_U, GCN_WEIGHT, GCN_SUM, GCN_WORKS };
+enum { GCN_SUM, GCN_WEIGHT, GCN_SOURCE_SUM, GCN_WORKS };
 _Static_assert((int)GCN_PARAMS <= (int)GNN_LAYER_PARAMS_MAX, "a layer has room for its parameters");
 _Static_assert((int)GCN_WORKS <= (int)GNN_LAYER_WORK_MAX, "a layer has room for its workspaces");
 
@@ -21,30 +22,33 @@ static void gcn_params(const struct gnn_layer *layer, struct gnn_param_spec *out
 static void gcn_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train, uint64_t *reals)
 {
     (void)train;
-    reals[GCN_U] = size->src * layer->out;
+    reals[GCN_SUM] = size->dst * layer->in;
     reals[GCN_WEIGHT] = size->edges;
-    reals[GCN_SUM] = size->src;
+    reals[GCN_SOURCE_SUM] = size->src;
 }
 
 static void gcn_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                         struct gnn_mat z)
 {
-    const struct gnn_mat u = {layer->work[GCN_U].data, b->src_count, layer->out};
+    const struct gnn_mat sum = {layer->work[GCN_SUM].data, b->dst_count, layer->in};
     gnn_real *weight = layer->work[GCN_WEIGHT].data;
-    t->ops->gcn_weights(t, layer->gcn_norm, weight, layer->work[GCN_SUM].data, b);
-    t->ops->gemm(t, false, true, 1, x, gnn_layer_weight(layer, GCN_W), 0, u);
-    t->ops->spmm(t, z, b, weight, u);
+    t->ops->gcn_weights(t, layer->gcn_norm, weight, layer->work[GCN_SOURCE_SUM].data, b);
+    t->ops->spmm(t, sum, b, weight, x);
+    t->ops->gemm(t, false, true, 1, sum, gnn_layer_weight(layer, GCN_W), 0, z);
 }
 
 static void gcn_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                          struct gnn_mat dz, struct gnn_mat dx)
 {
-    const struct gnn_mat du = {layer->work[GCN_U].data, b->src_count, layer->out}; /* u has served */
-    t->ops->fill(t, du.data, (uint64_t)du.rows * du.cols, 0);
-    t->ops->spmm_back(t, du, b, layer->work[GCN_WEIGHT].data, dz);
-    t->ops->gemm(t, true, false, 1, du, x, 0, gnn_layer_gradient(layer, GCN_W));
-    if (dx.data != NULL)
-        t->ops->gemm(t, false, false, 1, du, gnn_layer_weight(layer, GCN_W), 0, dx);
+    (void)x;
+    const struct gnn_mat sum = {layer->work[GCN_SUM].data, b->dst_count, layer->in};
+    t->ops->gemm(t, true, false, 1, dz, sum, 0, gnn_layer_gradient(layer, GCN_W));
+    if (dx.data == NULL)
+        return;
+    const struct gnn_mat dsum = sum; /* the sums have served */
+    t->ops->gemm(t, false, false, 1, dz, gnn_layer_weight(layer, GCN_W), 0, dsum);
+    t->ops->fill(t, dx.data, (uint64_t)dx.rows * dx.cols, 0);
+    t->ops->spmm_back(t, dx, b, layer->work[GCN_WEIGHT].data, dsum);
 }
 
 const struct gnn_layer_kind gnn_layer_gcn = {

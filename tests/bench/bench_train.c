@@ -111,8 +111,8 @@ static struct flops count_flops(enum gnn_model_kind kind, const struct gnn_batch
             flops.gemm += product_flops(k, 2.0 * b->dst_count, in, out);
             flops.aggregate += edges * in * (k == 0 ? 1 : 2);
         } else if (kind == GNN_MODEL_GCN) {
-            flops.gemm += product_flops(k, b->src_count, in, out);
-            flops.aggregate += 2 * edges * out * 2;
+            flops.gemm += product_flops(k, b->dst_count, in, out);
+            flops.aggregate += 2 * edges * in * (k == 0 ? 1 : 2);
         } else { /* sums forward and backward, and the products of attention's gradient, over edges and self-loops */
             const double width = k + 1 == LAYERS ? HEADS * CLASSES : HIDDEN, slots = edges + b->dst_count;
             flops.gemm += product_flops(k, b->src_count, in, width);
