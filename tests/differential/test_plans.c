@@ -1,0 +1,202 @@
+/* The memory plan of every system, part by part, is what tests/golden/plans.txt has: a size that counts a table twice,
+ * forgets one, or takes a product for a sum is a changed line. A plan is arithmetic on the dataset's shape, the
+ * workload, the parameters and the cap, so it is the same everywhere.
+ *
+ *   OOCGNN_TEST_PLANS=FILE    writes what the plans are now to FILE; look at the difference before it is kept */
+#include "harness/system/system.h"
+#include "tests/support/fixture.h"
+#include "tests/support/link_run.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LINES_BYTES = 1 << 18 };
+
+static const struct train_graph_config graph = {
+    .nodes = 5000, .mean_degree = 30, .dim = 24, .classes = 5, .train = 700, .seed = 11};
+
+struct planned {
+    const char *system;
+    const char *const *options;
+};
+
+/* Beside the defaults: the mechanisms whose tables are opened only when they are asked for. */
+static const struct planned variants[] = {
+    {"pygplus", OPTIONS("workers=3", "gather_threads=5")},
+    {"ginex", OPTIONS("superbatch=3", "samplers=3")},
+    {"ginex", OPTIONS("feature_cache=200K", "neighbour_cache=150K", "trace_block=64K")},
+    {"gnndrive", OPTIONS("samplers=3", "extractors=2", "batch_nodes=900")},
+    {"gnndrive", OPTIONS("batch_nodes=900", "io=buffered", "joint=false", "buffer_mult=3")},
+    {"ringsampler", OPTIONS("threads=3", "io=sorted", "cache=100K")},
+    {"ringsampler", OPTIONS("threads=2", "io=direct", "dedupe=sort", "register_buffer=true")},
+    {"agnes", OPTIONS("block=4K", "hyperbatch=3", "workers=3")},
+    {"agnes", OPTIONS("block=8K", "feature_cache=64K", "overlap=full")},
+    {"diskgnn", OPTIONS("partitions=4", "segment=3", "samplers=3")},
+    {"diskgnn", OPTIONS("cache_ratio=20", "gpu_share=25", "disk_rows=300")},
+    {"mariusgnn", OPTIONS("partitions=8", "capacity=4", "loaders=3")},
+    {"mariusgnn", OPTIONS("partitions=12", "capacity=5", "policy=replace", "edges=in")},
+    {"presort", OPTIONS("hyperbatch=3", "topology=mapped")},
+    {"presort", OPTIONS("topology=resident", "merge=0", "row_memory=600K")},
+};
+
+static const struct planned links[] = {
+    {"pygplus", NULL},
+    {"mariusgnn", OPTIONS("partitions=8", "capacity=4")},
+    {"mariusgnn", OPTIONS("partitions=6", "capacity=6", "vectors=kept")},
+};
+
+struct lines {
+    char *text;
+    size_t used;
+};
+
+static void say(struct lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct lines *lines, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int more = vsnprintf(lines->text + lines->used, LINES_BYTES - lines->used, format, args);
+    va_end(args);
+    assert_in_range(more, 0, LINES_BYTES - lines->used - 1);
+    lines->used += (size_t)more;
+}
+
+static void say_title(struct lines *lines, const char *task, const struct planned *p, uint32_t cap_mib)
+{
+    say(lines, "%s: %s", task, p->system);
+    for (uint32_t o = 0; p->options != NULL && p->options[o] != NULL; o++)
+        say(lines, " %s", p->options[o]);
+    if (cap_mib > 0)
+        say(lines, " under %u MiB", cap_mib);
+    say(lines, "\n");
+}
+
+/* A line a part: bytes, its name, and where it is not held all the time or by the host. */
+static void say_plan(struct lines *lines, const struct gnn_memory_plan *plan, enum gnn_status status)
+{
+    if (status != GNN_OK) {
+        say(lines, "    %s\n", gnn_status_name(status));
+        return;
+    }
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        const struct gnn_plan_part *const part = &plan->parts[i];
+        say(lines, "    %10" PRIu64 " %s", part->bytes, part->name);
+        if (part->phases != GNN_PLAN_ALL_PHASES)
+            say(lines, ", phases %x", part->phases);
+        say(lines, "%s%s\n", part->in_flight ? ", in flight" : "", part->on_device ? ", on the device" : "");
+    }
+    say(lines, "    %10" PRIu64 " together\n", gnn_plan_bytes(plan));
+}
+
+static void say_nodes(struct lines *lines, struct fixture *f, const struct planned *p, uint32_t cap_mib,
+                      bool sample_only)
+{
+    struct train_run run;
+    struct gnn_memory_plan plan;
+    train_run_init(&run, f->world, p->system);
+    run.options = p->options;
+    run.cap_bytes = (uint64_t)cap_mib << 20;
+    run.workload.sample_only = sample_only;
+    const enum gnn_status status = train_run_plan(&run, &f->graph, &plan);
+    say_title(lines, sample_only ? "sampling" : "nodes", p, cap_mib);
+    say_plan(lines, &plan, status);
+    free(run.config);
+}
+
+static void say_links(struct lines *lines, struct fixture *f, const char *dir, const struct planned *p,
+                      uint32_t cap_mib)
+{
+    struct link_run run;
+    struct gnn_memory_plan plan;
+    link_run_init(&run, f->world, p->system, dir, 24);
+    run.options = p->options;
+    run.cap_bytes = (uint64_t)cap_mib << 20;
+    const enum gnn_status status = link_run_plan(&run, &plan);
+    say_title(lines, "links", p, cap_mib);
+    say_plan(lines, &plan, status);
+    link_run_close(&run);
+}
+
+static void say_all(struct lines *lines, struct fixture *f, const char *dir)
+{
+    for (uint32_t s = 0; gnn_systems[s] != NULL; s++) {
+        const struct planned plain = {gnn_systems[s]->name, NULL};
+        if (gnn_systems[s]->plan == NULL)
+            continue;
+        say_nodes(lines, f, &plain, 0, false);
+        say_nodes(lines, f, &plain, 48, false);
+        say_nodes(lines, f, &plain, 0, true);
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        say_nodes(lines, f, &variants[v], 0, false);
+        say_nodes(lines, f, &variants[v], 24, false);
+    }
+    for (size_t v = 0; v < sizeof links / sizeof *links; v++) {
+        say_links(lines, f, dir, &links[v], 0);
+        say_links(lines, f, dir, &links[v], 24);
+    }
+}
+
+static void keep(const struct lines *lines, const char *path)
+{
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(lines->text, 1, lines->used, file), lines->used);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Fails with the first line that differs and the plan that it belongs to. */
+static void compare(const struct lines *lines, const char *path)
+{
+    FILE *const file = fopen(path, "r");
+    char *wanted = NULL, title[200] = "", *at = lines->text;
+    size_t room = 0;
+    uint32_t number = 1;
+    assert_non_null(file);
+    for (ssize_t length; (length = getline(&wanted, &room, file)) > 0; number++) {
+        if (wanted[0] != ' ')
+            (void)snprintf(title, sizeof title, "%.*s", (int)length - 1, wanted);
+        const size_t found = strcspn(at, "\n") + 1;
+        if (found != (size_t)length || memcmp(at, wanted, found) != 0)
+            fail_msg("%s:%u, %s: expected %.*s, found %.*s; OOCGNN_TEST_PLANS=FILE writes all of them", path, number,
+                     title, (int)length - 1, wanted, (int)found - 1, at);
+        at += found;
+    }
+    assert_int_equal(*at, 0);
+    free(wanted);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_every_part_has_its_bytes(void **state)
+{
+    static const struct link_graph knowledge = {.nodes = 600, .relations = 4, .edges = 4000, .seed = 3};
+    const char *const out = getenv("OOCGNN_TEST_PLANS");
+    struct lines lines = {.text = calloc(1, LINES_BYTES)};
+    char dir[DATA_PATH];
+    struct fixture f;
+    assert_non_null(lines.text);
+    link_graph_import(&knowledge, *state, dir);
+    fixture_open(&f, .graph = &graph, .simulated = true);
+    say_all(&lines, &f, dir);
+    fixture_close(&f);
+    if (out != NULL)
+        keep(&lines, out);
+    else
+        compare(&lines, "tests/golden/plans.txt");
+    free(lines.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_every_part_has_its_bytes, data_set_up, data_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
