@@ -9,7 +9,8 @@ number: those are read from results/published for the comparison alone.
 
 A run's record is kept, and not made again as long as program, profiles, costs and presets are the same: cut off, or ended by
 --minutes, the command goes on from there. The first seed of every row comes first, so the tables are whole early; a row
-counts the seeds it has. Where the tree is worked in meanwhile, copy the program and say --oocgnn.
+counts the seeds it has. Where the tree is worked in meanwhile, copy the program within its folder, from where it finds
+profiles and presets, and say --oocgnn.
 
   scripts/ratios.py --list                                                   # what there is to run, and how long it takes
   nice -n 19 scripts/ratios.py --scale 1/100 --jobs 2                        # every row, four columns, three seeds
