@@ -226,11 +226,11 @@ if [ -e results/marius.csv ]; then
     verdict "results/marius.md" $?
 fi
 
-# What the README says of speed is what its page says: every number of the table, in the lines of the page.
+# What the README says of speed is what its pages say: every number of the tables, in the lines of a page.
 missing=$(sed -n '/^## Speed$/,/^## Results$/p' README.md | grep '^| ' | grep -oE '[0-9]+(\.[0-9]+)?' | sort -u |
-    while read -r number; do grep -qE "(^|[^0-9.])${number//./\\.}([^0-9.]|\\.[^0-9]|\$)" results/speed.md || echo "$number"; done)
+    while read -r number; do grep -qE "(^|[^0-9.])${number//./\\.}([^0-9.]|\\.[^0-9]|\$)" results/speed.md results/peers.md || echo "$number"; done)
 [ -z "$missing" ] || echo "$missing"
 [ "$(sed -n '/^## Speed$/,/^## Results$/p' README.md | grep -c '^| ')" -gt 4 ] && [ -z "$missing" ]
-verdict "numbers of README.md's table of speed that are not in results/speed.md" $?
+verdict "numbers of README.md's tables of speed that are neither in results/speed.md nor in results/peers.md" $?
 
 finish
