@@ -120,7 +120,8 @@ class Cell:
 def made_with(program):
     """Digest of all that a record depends on besides its words: the program, and the files that it reads."""
     digest = hashlib.sha256()
-    for path in [program] + sorted(glob.glob(os.path.join(WORKLOADS, "**/*.ini"), recursive=True)):
+    read = [path for folder in ("hardware", "presets") for path in glob.glob(os.path.join(WORKLOADS, folder, "**/*.ini"), recursive=True)]
+    for path in [program] + sorted(read):
         with open(path, "rb") as source:
             digest.update(source.read())
     return digest.hexdigest()
