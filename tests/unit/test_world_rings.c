@@ -319,8 +319,9 @@ static void crowd_main(void *arg)
     member->status = gnn_ring_open(w, &config, &ring, NULL);
     if (member->status == GNN_OK)
         member->status = read_in_a_crowd(member, ring);
+    gnn_thread_split(w,
+                     &member->split); /* closing joins the pool's threads, which is neither a read nor a wait for one */
     gnn_ring_close(w, ring);
-    gnn_thread_split(w, &member->split);
 }
 
 /* Threads that together ask for more than the device's queue holds sleep when they submit, too: all that they neither
