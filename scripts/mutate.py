@@ -225,6 +225,7 @@ class Tree:
         words[words.index("-c") + 1] = str(path)
         words[words.index("-o") + 1] = str(target)
         words = [w for w in words if w not in ("-MMD", "-MP", "-g")]
+        words.append("-Werror=implicit-function-declaration")  # what no library defines is no program
         return target.read_bytes() if run(words, self.root, 300)[0] == 0 and target.exists() else None
 
     def link(self, program):
