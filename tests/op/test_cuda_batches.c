@@ -298,6 +298,36 @@ static void test_rows_move_in_one_launch(void **state)
     }
 }
 
+/* Two lists that do not fit the staging memory together: the second waits in the midst of the work, which goes on. */
+static void test_a_wait_for_staging_ends_no_busy_time(void **state)
+{
+    enum { LIST = GNN_TENSOR_STAGING_BYTES / sizeof(uint32_t) * 3 / 4 };
+    (void)state;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    gnn_real *table = NULL, *out = NULL;
+    uint32_t *rows = calloc(LIST, sizeof *rows);
+    struct gnn_device_times times;
+    assert_non_null(rows);
+    assert_int_equal(t->ops->alloc(t, "table", sizeof *table, (void **)&table, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "out", LIST * sizeof *out, (void **)&out, NULL), GNN_OK);
+    t->ops->take_times(t, &times);
+    for (uint32_t k = 0; k < 2; k++)
+        t->ops->gather_rows(t, out, table, 1, rows, LIST, 1);
+    t->ops->synchronize(t);
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.launches, 2);
+    assert_int_equal(times.kernel_ns, 2 * LIST * sizeof *rows + times.launches);
+    t->ops->synchronize(t); /* with nothing before it */
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.kernel_ns, 0);
+    t->ops->free(t, table);
+    t->ops->free(t, out);
+    t->ops->close(t);
+    free(rows);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
 static void test_gathers_over_a_placement_map(void **state)
 {
     (void)state;
@@ -670,6 +700,7 @@ int main(void)
         cmocka_unit_test(test_every_shape_keeps_its_graph),
         cmocka_unit_test(test_one_copy_a_batch),
         cmocka_unit_test(test_rows_move_in_one_launch),
+        cmocka_unit_test(test_a_wait_for_staging_ends_no_busy_time),
         cmocka_unit_test(test_gathers_over_a_placement_map),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),
         cmocka_unit_test(test_copies_are_timed_without_the_gaps_between),

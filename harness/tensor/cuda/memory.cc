@@ -307,6 +307,8 @@ static char *staging_room(struct cuda_backend *b, uint64_t bytes)
         const uint64_t start_ns = cuda_wait_begin(b);
         gnn_device_synchronize(b->device);
         cuda_wait_end(b, start_ns);
+        if (b->under_way)
+            gnn_device_busy_begin(b->device); /* the rest of the step is still to come */
         b->staging_used = 0;
     }
     char *at = (char *)b->staging.data + b->staging_used;
