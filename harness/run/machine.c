@@ -41,6 +41,7 @@ struct gnn_machine {
     struct gnn_synthetic *synthetic;           /* a computed graph … */
     struct gnn_dataset *dataset;               /* … or a prepared one */
     struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* of the ranks that this process is */
+    uint64_t tensor_bytes;                     /* of a sole worker's back-end in the host's memory, once it is open */
     void *other_processes;                     /* simulated world: their bytes, held against the cap */
     struct gnn_virtual_series *series;         /* simulated world: what it has done so far */
     _Atomic uint64_t debt_ns;                  /* measured world: modelled host time not slept yet */
@@ -286,14 +287,25 @@ static const uint64_t process_grows_bytes = UINT64_C(2) << 20;
 /* A further thread that computes has a stack, and where products are large a buffer of BLAS: for plans. */
 static const uint64_t compute_thread_bytes = UINT64_C(2) << 20;
 
+/* What this process holds beside the world's allocations. */
+static uint64_t beside_world_bytes(const struct gnn_machine *m)
+{
+    struct gnn_mem_usage world = {0};
+    if (m->inner != NULL)
+        gnn_mem_usage(m->inner, &world);
+    const uint64_t own_bytes = gnn_own_memory_bytes();
+    return own_bytes > world.current_bytes ? own_bytes - world.current_bytes : 0;
+}
+
 /* What the measured world may allocate, 0 for any amount. Under a control group that is what the process leaves of the
  * cap: what can never fit is refused by name, not killed by the kernel later. */
-static uint64_t allocation_limit(const struct gnn_run_config *config)
+static uint64_t allocation_limit(const struct gnn_machine *m)
 {
+    const struct gnn_run_config *const config = m->config;
     const uint64_t cap_bytes = config->memory_bytes;
     if (cap_bytes == 0 || config->cap_kind == GNN_CAP_PROGRAM)
         return cap_bytes;
-    const uint64_t own_bytes = gnn_own_memory_bytes() + process_grows_bytes;
+    const uint64_t own_bytes = beside_world_bytes(m) + process_grows_bytes;
     const uint64_t room_bytes = gnn_add_bytes(cap_bytes, config->swap_bytes);
     return room_bytes > own_bytes ? room_bytes - own_bytes : 1;
 }
@@ -310,7 +322,7 @@ static void open_calibrated(struct gnn_machine *m)
 static enum gnn_status open_worlds(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
-    const struct gnn_measured_config measured = {.memory_limit_bytes = allocation_limit(m->config),
+    const struct gnn_measured_config measured = {.memory_limit_bytes = allocation_limit(m),
                                                  .processes = m->config->workers > 1};
     GNN_TRY(m->simulated ? open_simulated(m, on_deadlock, err) : gnn_world_measured_open(&measured, &m->inner, err));
     m->world = m->inner;
@@ -570,11 +582,18 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct 
     }
     assert(m->tensors[rank] == NULL);
     struct gnn_tensor *opened = NULL;
+    struct gnn_mem_usage before, after;
+    gnn_mem_usage(m->inner, &before);
     const enum gnn_status status = ops->open(&env, m->compute, &opened, err);
     m->tensors[rank] = opened; /* not before: a reading of the series looks at what stands there */
     GNN_TRY(status);
+    gnn_mem_usage(m->inner, &after);
+    if (m->config->workers == 1)
+        m->tensor_bytes = after.current_bytes - before.current_bytes;
     if (m->series != NULL && env.gpu && env.same_device == NULL)
         m->series->gpus++;
+    if (!m->simulated && m->config->workers == 1) /* what a driver took is no longer the world's to give */
+        gnn_world_measured_limit(m->inner, allocation_limit(m));
     *out = m->tensors[rank];
     return GNN_OK;
 }
@@ -653,12 +672,8 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
 {
     if (m->simulated)
         return m->slowed.process_bytes;
-    struct gnn_mem_usage world;
-    gnn_mem_usage(m->inner, &world);
-    const uint64_t own_bytes = gnn_own_memory_bytes();
     const uint64_t threads_bytes = (gnn_max_u32(m->config->compute_threads, 1) - 1) * compute_thread_bytes;
-    return (own_bytes > world.current_bytes ? own_bytes - world.current_bytes : 0) + process_grows_bytes +
-           threads_bytes;
+    return beside_world_bytes(m) + m->tensor_bytes + process_grows_bytes + threads_bytes;
 }
 
 uint32_t gnn_machine_cores(const struct gnn_machine *m)

@@ -50,7 +50,8 @@ uint32_t gnn_machine_series(const struct gnn_machine *machine, uint32_t first, u
 void gnn_machine_read_times(struct gnn_machine *machine, struct gnn_histogram *out);
 
 /* What the process itself takes of the cap: the profile's figure; in the measured world its anonymous memory and page
- * tables beside the world's allocations, as far as they are there by now, and a reserve for what comes. */
+ * tables beside the world's allocations, as far as they are there by now, and a reserve for what comes. A sole
+ * worker's back-end is in it once gnn_machine_tensor has opened it: a GPU's driver, and what is pinned for it. */
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 
 /* Cores of the world: of the profile, or those this process may run on. */

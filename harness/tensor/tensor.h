@@ -71,7 +71,7 @@ enum gnn_precision { GNN_PRECISION_FP32, GNN_PRECISION_TF32, GNN_PRECISION_BF16 
  * either. */
 enum { GNN_LANES_MAX = 64 };
 
-/* What a device's back-end pins of the host's memory when it is opened; memory plans count it. */
+/* What a device's back-end pins of the host's memory when it is opened; a sole worker's memory plan counts it. */
 enum { GNN_TENSOR_STAGING_BYTES = 4 << 20 };
 #define GNN_LANE_STREAM UINT32_MAX
 

@@ -2,6 +2,7 @@
  * gradients a stand-in for NCCL sums, and link prediction. It shows that the program does what it says, and nothing
  * about a GPU. */
 #include "tests/support/must.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/tiny_runs.h"
 
 #include <math.h>
@@ -209,6 +210,35 @@ static void what_the_device_did_is_told(void **state)
     }
 }
 
+/* What the device's driver takes of the host's memory counts before the plan is judged: a cap that it passes is refused
+ * by name, and not left to the kernel, unless the driver alone passes it. */
+static void a_drivers_memory_is_planned(void **state)
+{
+    static const struct {
+        const char *driver_bytes, *memory, *reason; /* NULL: it fits */
+    } cases[] = {{"0", "108M", NULL},
+                 {"100000000", "108M", "besides the page cache (the process itself takes 10"},
+                 {"100000000", "150M", NULL},
+                 {"150000000", "120M", "killed the worker as it opened (a GPU's driver takes memory of the host too)"}};
+    const struct tiny_runs *const t = *state;
+    if (SANITIZERS_SHADOW_PERCENT > 0)
+        skip(); /* theirs counts too */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (i == 3 && !t->confined)
+            continue; /* the program's own accounting does not count a driver */
+        set("OOCGNN_STAND_IN_DRIVER_BYTES", cases[i].driver_bytes);
+        json_t *const run =
+            RUN(t, 0, "--compute", "cuda", "--memory", cases[i].memory, "--max-batches", "2", "--batch", "600");
+        if (cases[i].reason != NULL) {
+            tiny_runs_expect_reason(run, "oom", cases[i].reason);
+            continue;
+        }
+        assert_string_equal(tiny_runs_text(run, "status"), "ok");
+        json_decref(run);
+    }
+    set("OOCGNN_STAND_IN_DRIVER_BYTES", "0");
+}
+
 static void doctor_finds_nccl(void **state)
 {
     (void)state;
@@ -232,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_killed_worker_ends_all_workers),
         cmocka_unit_test(links_are_learned_as_on_the_cpu),
         cmocka_unit_test(what_the_device_did_is_told),
+        cmocka_unit_test(a_drivers_memory_is_planned),
         cmocka_unit_test(doctor_finds_nccl),
     };
     char plugin[1024];

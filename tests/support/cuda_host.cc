@@ -255,6 +255,7 @@ struct gnn_device {
     std::vector<const char *> graphs[GNN_STEP_GRAPHS]; /* by the names of their launches; empty: none */
     gnn_device_times times;
     cuda_host_spans copies, busy; /* of the stream */
+    std::vector<char> driver;
     uint64_t now_ns;
     gnn_err err;
     uint32_t events;
@@ -265,6 +266,7 @@ static std::recursive_mutex one_at_a_time; /* the launcher has one set of thread
 
 /* Of devices opened next; tests/op/test_cuda_kernels.c. */
 uint64_t cuda_host_capacity_bytes = UINT64_MAX;
+uint64_t cuda_host_driver_bytes = 0; /* of the host's memory, as a driver takes them */
 uint32_t cuda_host_devices = 1;
 uint32_t cuda_host_refuse_pin = 0;   /* the nth pin fails; 0: none does */
 uint32_t cuda_host_refuse_event = 0; /* likewise */
@@ -389,6 +391,7 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
                         cuda_host_devices - 1);
     *out = new gnn_device{};
     (*out)->capacity_bytes = cuda_host_capacity_bytes;
+    (*out)->driver.assign(cuda_host_driver_bytes, 1);
     return GNN_OK;
 }
 
@@ -456,6 +459,10 @@ enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *hos
     doze("pin");
     if (nth(&cuda_host_refuse_pin))
         return gnn_fail(err, GNN_ENOMEM, "%s: the test's device refuses to pin it", name);
+    for (uint64_t at = 0; at < bytes; at += 4096) { /* what is pinned is there */
+        volatile char *const byte = static_cast<char *>(host) + at;
+        *byte = *byte;
+    }
     d->pins.push_back({host, bytes});
     return GNN_OK;
 }

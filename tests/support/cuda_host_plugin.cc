@@ -1,19 +1,24 @@
 /* The launcher as a plugin: with OOCGNN_CUDA_PLUGIN naming it, the program and the tests of a GPU run whole on a
  * machine without one. It shows that they work, and nothing about a GPU. `cuda_host_stand_in` tells it from the real
- * one; OOCGNN_STAND_IN_BYTES limits its memory, OOCGNN_STAND_IN_DEVICES says how many there are (1). */
+ * one; OOCGNN_STAND_IN_BYTES limits its memory, OOCGNN_STAND_IN_DEVICES says how many there are (1), and
+ * OOCGNN_STAND_IN_DRIVER_BYTES what an open one takes of the host's memory (0). */
 #include "harness/tensor/cuda/plugin.h"
 
 #include <cstdlib>
 
 extern uint64_t cuda_host_capacity_bytes; /* tests/support/cuda_host.cc */
+extern uint64_t cuda_host_driver_bytes;
 extern uint32_t cuda_host_devices;
 
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *const bytes = std::getenv("OOCGNN_STAND_IN_BYTES");
+    const char *const driver = std::getenv("OOCGNN_STAND_IN_DRIVER_BYTES");
     const char *const devices = std::getenv("OOCGNN_STAND_IN_DEVICES");
     if (bytes != NULL)
         cuda_host_capacity_bytes = std::strtoull(bytes, NULL, 10);
+    if (driver != NULL)
+        cuda_host_driver_bytes = std::strtoull(driver, NULL, 10);
     if (devices != NULL)
         cuda_host_devices = (uint32_t)std::strtoul(devices, NULL, 10);
 }

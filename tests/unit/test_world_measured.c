@@ -270,6 +270,12 @@ static void test_memory_is_counted(void **state)
     gnn_mem_free(w, b);
     gnn_mem_free(w, NULL);
     assert_int_equal(gnn_mem_alloc(w, "c", 20000, GNN_MEM_PLAIN, &c, NULL), GNN_OK);
+    void *d;
+    gnn_world_measured_limit(w, 4096 + 20480); /* what is held stays, and nothing comes on top */
+    assert_int_equal(gnn_mem_alloc(w, "d", 1, GNN_MEM_PLAIN, &d, NULL), GNN_ECAP);
+    gnn_world_measured_limit(w, 2 * 4096 + 20480);
+    assert_int_equal(gnn_mem_alloc(w, "d", 1, GNN_MEM_PLAIN, &d, NULL), GNN_OK);
+    gnn_mem_free(w, d);
     memset(c, 1, 20000);
     memset(a, 2, 1);
     gnn_mem_copy(w, a, c, 1);

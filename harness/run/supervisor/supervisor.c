@@ -57,7 +57,7 @@ struct supervision {
     struct gnn_intent intent; /* the system's, once it is open */
     struct gnn_floor floor;
     struct gnn_validity_facts facts;
-    bool done;
+    bool opened, done;
     bool rank_lost; /* one of several workers was killed */
     struct gnn_wire_rank_lost lost;
     uint64_t clock_ns;         /* of the worker's world at its end */
@@ -251,6 +251,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
 {
     switch ((enum gnn_wire_type)m->type) {
     case GNN_WIRE_OPENED:
+        s->opened = true;
         take_intent(s, &m->as.opened.intent);
         return gnn_record_fill_opened(&m->as.opened, s->run, err);
     case GNN_WIRE_PROGRESS:
@@ -405,8 +406,11 @@ static void judge_killed(struct supervision *s, int wait_status)
         (void)snprintf(who, sizeof who, "worker %u of %u", s->lost.rank, s->config.workers);
     }
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
-        END(run, GNN_RUN_OOM, "the kernel killed %s: it does not fit into %" PRIu64 " B; raise --memory%s", who,
-            s->config.memory_bytes, s->config.workers > 1 ? " or lower --workers" : "");
+        uint32_t device;
+        const bool driver = !s->opened && gnn_compute_is_cuda(&s->config, &device);
+        END(run, GNN_RUN_OOM, "the kernel killed %s%s: it does not fit into %" PRIu64 " B; raise --memory%s", who,
+            driver ? " as it opened (a GPU's driver takes memory of the host too)" : "", s->config.memory_bytes,
+            s->config.workers > 1 ? " or lower --workers" : "");
         return;
     }
     run->status = GNN_RUN_FAILED;

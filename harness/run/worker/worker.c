@@ -110,6 +110,7 @@ static void fill_workload(struct gnn_run_worker *w)
                               .storage = gnn_machine_storage(w->machine),
                               .floyd_biased = c->floyd_biased,
                               .cores = gnn_max_u32(gnn_machine_cores(w->machine) / c->workers, 1),
+                              .tensor = w->env.tensor,
                               .cap_bytes = c->memory_bytes,
                               .process_bytes = gnn_machine_process_bytes(w->machine),
                               .stop = w->control->stop,
@@ -149,12 +150,13 @@ static void complete_config(struct gnn_run_worker *w)
     }
 }
 
-/* A plan depends on where the tensor back-end has its memory, so that is opened before it, and the model after. */
+/* A sole worker plans here, its tensor back-end being open, and the model comes after. Several have planned before they
+ * opened theirs: what their drivers take is in no plan. */
 static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *err)
 {
     if (w->workload.sample_only)
         return w->env.ranks == NULL ? gnn_run_plan(w, err) : GNN_OK;
-    if (w->env.tensor == NULL)
+    if (w->env.tensor == NULL) /* a process of several */
         GNN_TRY(gnn_machine_tensor(w->machine, w->env.rank, &w->env.tensor, err));
     GNN_TRY(gnn_device_group_join(w, err));
     if (w->env.ranks == NULL)
@@ -253,6 +255,8 @@ static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err
     GNN_TRY(open_machine(w, err));
     GNN_TRY(open_trace(w, err));
     GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
+    if (w->config->workers == 1 && !w->config->sample_only) /* rules and plans count what its driver takes */
+        GNN_TRY(gnn_machine_tensor(w->machine, 0, &w->env.tensor, err));
     fill_workload(w);
     complete_config(w);
     return GNN_OK;

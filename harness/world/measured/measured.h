@@ -27,6 +27,10 @@ struct gnn_measured_config {
 GNN_MUST_CHECK enum gnn_status gnn_world_measured_open(const struct gnn_measured_config *config, struct gnn_world **out,
                                                        struct gnn_err *err);
 
+/* Sets the limit anew (0 = none): what the process takes beside the world's memory has grown. Nobody allocates
+ * meanwhile; what is held already stays, though it pass the limit. */
+void gnn_world_measured_limit(struct gnn_world *world, uint64_t memory_limit_bytes);
+
 /* A world with `processes`: called on the forking thread in each process after the last fork. Locks that were opened
  * before, memory with GNN_MEM_SHARED and the count of all memory belong to every process; what is opened from now on
  * to this one alone. Nothing of the world may have threads of its own at the fork (rings, stages). */

@@ -16,6 +16,11 @@ struct mem_header {
 };
 _Static_assert(sizeof(struct mem_header) <= MEM_HEADER_BYTES, "the header fits its page");
 
+void gnn_world_measured_limit(struct gnn_world *world, uint64_t memory_limit_bytes)
+{
+    measured_of(world)->config.memory_limit_bytes = memory_limit_bytes;
+}
+
 /* Adds to the count unless that passes the limit. */
 static bool count_bytes(struct measured *m, uint64_t bytes)
 {
