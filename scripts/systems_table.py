@@ -6,8 +6,8 @@ that is there is not repeated: cut it off and start it again), and rewrites the 
 tables and the sentences that follow from them. `--write` writes that part from results/systems.csv alone, `--check`
 compares it (tests/style/test_results.sh).
 
-  scripts/systems_table.py                                          # 1/100, 320M and 80M: half an hour
-  scripts/systems_table.py --scale 1/10 --caps 3200M,800M --epochs 1 --part pygplus=100+100 --part gnndrive=100+100
+  scripts/systems_table.py                                          # 1/100, 320M and 80M
+  scripts/systems_table.py --scale 1/10 --caps 3200M,800M --epochs 1 --part pygplus=100+100
   scripts/systems_table.py --model gat --epochs 1 --repeat 1        # the same for GNNDrive's GAT
   scripts/systems_table.py --model gat-gpu ...                      # GAT again; training waits as long as the paper's GPU would take
 
@@ -379,6 +379,7 @@ def generated(lines):
         out += [f"## papers100m at {at}", "",
                 f"{', '.join(sorted({line['machine'] for line in here}))}; caps enforced by {', '.join(kinds)}; " +
                 ("one run a cell." if runs == ["1"] else
+                 f"medians of {' or '.join(runs)} runs, spread in brackets; one run has none." if "1" in runs else
                  f"medians of {' or '.join(runs)} runs, interleaved over the systems, spread in brackets.")]
         if model == "gat-gpu":
             out += ["", "Reads, copies and sampling are this machine's; instead of training, a thread waits as long as the modelled GPU of GNNDrive's "
@@ -392,7 +393,8 @@ def generated(lines):
         if runs == ["1"]:
             out += ["One run a cell has no spread: no order follows from it, and a ratio near 1 says nothing."]
         else:
-            out += ["Fastest first; \"not apart from it\": the spreads of the two overlap.", ""]
+            single = " The place of a single run follows from that run alone." if "1" in runs else ""
+            out += ["Fastest first; \"not apart from it\": the spreads of the two overlap." + single, ""]
             out += [s for setting in TITLES for cap in caps(here, scale)
                     if (s := order_sentence(here, scale, cap, setting)) is not None]
         out += [""] + ratios(here, scale)
