@@ -644,7 +644,7 @@ def generated(a, lines):
         out += of_columns(here) + [""] + table(here, names) + [""]
         further = causes(here, rows)
         if further:
-            out += ["Further off than a factor of two, or without a number, in their own column:", ""] + further + [""]
+            out += ["Further off than a factor of two, or without a number, in their own column, with the likely cause:", ""] + further + [""]
     out += ["## Not compared", ""] + [f"* {figure}: {why}." for figure, why in LEFT_OUT]
     return "\n".join(out) + "\n"
 
