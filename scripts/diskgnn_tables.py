@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 
+from results_page import Part, finding, read_csv, table, write_csv
+
 NODES = {"papers100m-sym": 111059956, "friendster-sym": 65608366}
 ROW_BYTES = 512
 PAPERS, FRIENDSTER = NODES
@@ -170,21 +172,11 @@ def run_all(a):
         return (line["part"], line["scale"], line["row"], line["column"])
     made = {cell(line) for line in runner.lines}
     lines = [line for line in read_csv(a.csv) if cell(line) not in made] + runner.lines
-    with open(a.csv, "w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(lines, key=lambda line: (line["part"], -divisor(line["scale"]))))  # rows stay as they came
+    write_csv(a.csv, FIELDS, sorted(lines, key=lambda line: (line["part"], -divisor(line["scale"]))))  # rows stay as they came
 
 
 def divisor(scale):
     return int(scale.split("/")[1])
-
-
-def read_csv(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8", newline="") as source:
-        return list(csv.DictReader(source))
 
 
 # ---- what is published ----
@@ -217,17 +209,6 @@ class Values:
             return "-"
         value = self(row, column)
         return f"{value:.0f}" if value >= 10**digits else f"{value:.{digits}g}"
-
-
-def table(headings, rows):
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows] + [""]
-
-
-def finding(text, seen, holds, cause):
-    """One line. holds: True, False, or a word that says how far."""
-    verdict = "**holds**" if holds is True else f"**{holds or 'does not hold'}**"
-    return f"* {text}: {seen}. {verdict}" + ("." if holds is True else f": {cause}.")
 
 
 def far_enough(ratio, wanted):
@@ -415,22 +396,15 @@ def generated(lines):
     return "\n".join(out).rstrip("\n") + "\n"
 
 
-BEGIN, END = "<!-- generated from diskgnn.csv: begin -->\n", "<!-- generated from diskgnn.csv: end -->\n"
-
-
 def main():
     a = parse_arguments()
     if not a.write and not a.check:
         run_all(a)
-    with open(a.page, encoding="utf-8") as source:
-        before = source.read()
-    head, rest = before.split(BEGIN)
-    after = head + BEGIN + "\n" + generated(read_csv(a.csv)) + "\n" + END + rest.split(END)[1]
+    part, text = Part(a.page, "from diskgnn.csv"), generated(read_csv(a.csv))
     if a.check:
-        sys.exit(0 if before == after else f"{a.page} is not what {a.csv} gives: run scripts/diskgnn_tables.py --write")
-    with open(a.page, "w", encoding="utf-8") as target:
-        target.write(after)
-    print(generated(read_csv(a.csv)))
+        part.check(text, a.csv, "scripts/diskgnn_tables.py --write")
+    part.write(text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+from results_page import table
+
 # Threads, queues and buffers are those of the preset and of the systems' rules over the profile's 48 cores: GNNDrive 4
 # samplers, 4 extractors, queues of 6 and 4; PyG+ 32 workers and 128 gather threads; Ginex 96 samplers and 128 gather threads.
 # series: system, compute
@@ -118,11 +120,6 @@ def ratio(a, b):
     return None if a is None or b is None or b == 0 else a / b
 
 
-def table(headings, rows):
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return "\n".join(lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows])
-
-
 def published(figure, system, variant, metric, contains, baseline=""):
     with open(os.path.join(os.path.dirname(__file__), "../results/published/gnndrive.csv"), newline="") as source:
         for row in csv.DictReader(source):
@@ -140,7 +137,7 @@ def figure_8(runner, dims, series):
         rows.append([name] + [runner.cell(name, d)["status"] if t is None else f"{t:.4g}" + (f" ± {h:.2g}" if h else "")
                               for d, (t, h) in zip(dims, times)])
     parts = ["### gnndrive-fig8, Papers100M, GraphSAGE: epoch time in seconds\n",
-             table(["series"] + [f"dim {d}" for d in dims], rows), ""]
+             *table(["series"] + [f"dim {d}" for d in dims], rows)]
     compared = []
     gpu = epoch_seconds(runner.cell("GNNDrive-GPU", 128))[0] if 128 in dims else None
     for name, row in (("PyG+", ("PyG+",)), ("Ginex", ("Ginex",))):
@@ -161,7 +158,7 @@ def figure_8(runner, dims, series):
                              text(paper, 4)])
         ours = ratio(epoch_seconds(runner.cell(name, dims[-1]))[0], epoch_seconds(runner.cell(name, dims[0]))[0])
         compared.append([f"T({name}), dim {dims[-1]} / dim {dims[0]}", text(ours), "not printed for this graph"])
-    return "\n".join(parts + [table(["ratio", "simulated", "published"], compared), ""])
+    return "\n".join(parts + table(["ratio", "simulated", "published"], compared))
 
 
 def figure_2(runner, dims, series):
@@ -171,7 +168,7 @@ def figure_2(runner, dims, series):
         rows.append([f"{name}-only"] + [text(alone)] * len(dims))
         rows.append([f"{name}-all"] + [text(sampling_seconds(runner.cell(name, d))) for d in dims])
     parts = ["### gnndrive-fig2, Papers100M, GraphSAGE: sampling time per epoch and sampler in seconds\n",
-             table(["series"] + [f"dim {d}" for d in dims], rows), ""]
+             *table(["series"] + [f"dim {d}" for d in dims], rows)]
     compared = []
 
     def add(label, ours, paper):
@@ -187,7 +184,7 @@ def figure_2(runner, dims, series):
     for dim in (128, 512):
         add(f"S(PyG+-all) / S(GNNDrive-GPU-all), dim {dim}", ratio(sampled("PyG+", dim), sampled("GNNDrive-GPU", dim)),
             published("gnndrive-fig2", "GNNDrive", "GPU", "sampling_speedup_vs", f"dim={dim}", "PyG+"))
-    return "\n".join(parts + [table(["ratio", "simulated", "published"], compared), ""])
+    return "\n".join(parts + table(["ratio", "simulated", "published"], compared))
 
 
 def main():

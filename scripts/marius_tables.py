@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 
+from results_page import Part, finding, read_csv, table, write_csv
+
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published/mariusgnn.csv")
 FIELDS = ["part", "scale", "row", "column", "value"]
 # Machine of Table 2: profile; of its 61, 244 and 488 GB what a run is given, in GiB; cores, of which each has a loader.
@@ -214,17 +216,7 @@ def run_all(a):
         PARTS[part](runner)
     made = {(line["part"], line["scale"], line["row"]) for line in runner.lines}
     lines = [line for line in read_csv(a.csv) if (line["part"], line["scale"], line["row"]) not in made] + runner.lines
-    with open(a.csv, "w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(lines, key=lambda line: (line["part"], divisor(line["scale"]), line["row"])))
-
-
-def read_csv(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8", newline="") as source:
-        return list(csv.DictReader(source))
+    write_csv(a.csv, FIELDS, sorted(lines, key=lambda line: (line["part"], divisor(line["scale"]), line["row"])))
 
 
 # ---- what is published ----
@@ -270,17 +262,6 @@ class Values:
 
 def short(value, digits=3):
     return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
-
-
-def table(headings, rows):
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows] + [""]
-
-
-def finding(text, seen, holds, cause):
-    """One line. holds: True, False, or a word that says how far."""
-    verdict = "**holds**" if holds is True else f"**{holds or 'does not hold'}**"
-    return f"* {text}: {seen}. {verdict}" + ("." if holds is True else f": {cause}.")
 
 
 def about(ratio, wanted):
@@ -439,9 +420,6 @@ def show_table_8(v):
 
 
 SHOWN = {"table3": show_table_3, "table6": show_table_6, "table8": show_table_8}
-BEGIN, END = "<!-- generated from marius.csv: begin -->\n", "<!-- generated from marius.csv: end -->\n"
-
-
 def generated(lines):
     parts = {line["part"] for line in lines}
     return "\n".join(line for part, show in SHOWN.items() if part in parts for line in show(Values(lines, part))).rstrip("\n") + "\n"
@@ -451,15 +429,11 @@ def main():
     a = parse_arguments()
     if not a.write and not a.check:
         run_all(a)
-    with open(a.page, encoding="utf-8") as source:
-        before = source.read()
-    head, rest = before.split(BEGIN)
-    after = head + BEGIN + "\n" + generated(read_csv(a.csv)) + "\n" + END + rest.split(END)[1]
+    part, text = Part(a.page, "from marius.csv"), generated(read_csv(a.csv))
     if a.check:
-        sys.exit(0 if before == after else f"{a.page} is not what {a.csv} gives: run scripts/marius_tables.py --write")
-    with open(a.page, "w", encoding="utf-8") as target:
-        target.write(after)
-    print(generated(read_csv(a.csv)))
+        part.check(text, a.csv, "scripts/marius_tables.py --write")
+    part.write(text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ import subprocess
 import sys
 import time
 
+from results_page import Part, read_csv, write_csv
+
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published")
 WORKLOADS = os.path.join(os.path.dirname(__file__), "../workloads")
 NOT_RUN = "not run"
@@ -546,13 +548,6 @@ def line_of(a, row, column, records):
     return out
 
 
-def read_csv(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8", newline="") as source:
-        return list(csv.DictReader(source))
-
-
 def run_all(a, rows):
     records = run_jobs(a, all_jobs(a, rows))
     mine = [line for line in (line_of(a, row, column, records) for row in rows for column in a.columns) if line]
@@ -561,10 +556,7 @@ def run_all(a, rows):
     order = [row.name for row in all_rows(argparse.Namespace(**{**vars(a), "figures": []}))]
     lines = sorted(others + mine, key=lambda l: (-int(l["scale"].split("/")[-1]), order.index(l["row"]) if l["row"] in order else 0,
                                                  list(COLUMNS).index(l["column"])))
-    with open(a.csv, "w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_csv(a.csv, FIELDS, lines)
 
 
 # ---- the page ----
@@ -649,16 +641,6 @@ def generated(a, lines):
     return "\n".join(out) + "\n"
 
 
-BEGIN, END = "<!-- generated from ratios.csv: begin -->\n", "<!-- generated from ratios.csv: end -->\n"
-
-
-def rewritten(a):
-    with open(a.page, encoding="utf-8") as source:
-        text = source.read()
-    head, rest = text.split(BEGIN)
-    return text, head + BEGIN + "\n" + generated(a, read_csv(a.csv)) + "\n" + END + rest.split(END)[1]
-
-
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--oocgnn", default="build/gcc/oocgnn")
@@ -702,11 +684,10 @@ def main():
             return
         run_all(a, rows)
     a.figures = []
-    before, after = rewritten(a)
+    part, text = Part(a.page, "from ratios.csv"), generated(a, read_csv(a.csv))
     if a.check:
-        sys.exit(0 if before == after else f"{a.page} is not what {a.csv} gives: run scripts/ratios.py --write")
-    with open(a.page, "w", encoding="utf-8") as target:
-        target.write(after)
+        part.check(text, a.csv, "scripts/ratios.py --write")
+    part.write(text)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,14 @@ DiskGNN prepares in every run, in a directory below --keep that is removed after
 is some 10 GB. MariusGNN's store is made by its first run, in the dataset's directory, and is the same for all caps.
 """
 import argparse
-import csv
 import json
 import os
 import shutil
 import subprocess
 import sys
+
+import results_page
+from results_page import Part, write_csv
 
 LAYOUT = "agnes, nodes as they are"
 # row: system, its own settings; the settings' presets. Rows that the two presets set alike are run once.
@@ -242,10 +244,7 @@ def run_all(a):
     share_store(mine)
     made = {place(line) for line in mine}
     others = [line for line in read_csv(a.csv) if place(line) not in made]
-    with open(a.csv, "w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(others + mine, key=place))
+    write_csv(a.csv, FIELDS, sorted(others + mine, key=place))
 
 
 def share_store(lines):
@@ -269,10 +268,7 @@ def place(line):
 
 def read_csv(path):
     """Columns that an older file lacks are empty; its model is SAGE."""
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8", newline="") as source:
-        lines = [{name: line.get(name) or "" for name in FIELDS} for line in csv.DictReader(source)]
+    lines = [{name: line.get(name) or "" for name in FIELDS} for line in results_page.read_csv(path)]
     for line in lines:
         line["model"] = line["model"] or "sage"
     return lines
@@ -409,27 +405,15 @@ def generated(lines):
     return "\n".join(out).rstrip("\n") + "\n"
 
 
-BEGIN, END = "<!-- generated from systems.csv: begin -->\n", "<!-- generated from systems.csv: end -->\n"
-
-
-def rewritten(a):
-    with open(a.page, encoding="utf-8") as source:
-        text = source.read()
-    head, rest = text.split(BEGIN)
-    tail = rest.split(END)[1]
-    return text, head + BEGIN + "\n" + generated(read_csv(a.csv)) + "\n" + END + tail
-
-
 def main():
     a = parse_arguments()
     if not a.write and not a.check:
         run_all(a)
-    before, after = rewritten(a)
+    part, text = Part(a.page, "from systems.csv"), generated(read_csv(a.csv))
     if a.check:
-        sys.exit(0 if before == after else f"{a.page} is not what {a.csv} gives: run scripts/systems_table.py --write")
-    with open(a.page, "w", encoding="utf-8") as target:
-        target.write(after)
-    print(generated(read_csv(a.csv)))
+        part.check(text, a.csv, "scripts/systems_table.py --write")
+    part.write(text)
+    print(text)
 
 
 if __name__ == "__main__":
