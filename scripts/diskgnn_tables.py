@@ -11,7 +11,8 @@ the paper says of each with whether it holds here. `--write` writes that part fr
 compares it (tests/style/test_results.sh).
 
   scripts/diskgnn_tables.py                                          # at 1/100: five minutes of one core
-  scripts/diskgnn_tables.py --parts table1 --rows DiskGNN --scale 1/1 # ten minutes, and 25 GB for graph samples in TMPDIR
+  scripts/diskgnn_tables.py --parts table4,table5,fig14 --scale 1/10  # a quarter of an hour
+  scripts/diskgnn_tables.py --parts table1,fig14 --rows DiskGNN --scale 1/1 # half an hour, and 25 GB for graph samples in TMPDIR
 
 What another scale gave of a part stays in the CSV file, and on the page beside it.
 """
@@ -362,8 +363,8 @@ CAUSES = {
     "search time": "brute force here loads nothing but the lists of input nodes, and tries seven lengths; the published one is said to "
                    "lose most of its time with loading graphs",
     "search quality": "brute force looks at the first segment alone, and steps over the best one or not by chance",
-    "amplification": "popularity is cut off at fewer nodes on a scaled graph, so caches of a tenth serve fewer accesses, and the limit "
-                     "leaves more rows to the disk caches",
+    "amplification": "caches of a tenth serve fewer accesses of the generated graph than of the real one, so that the limit leaves more "
+                     "rows to the disk caches; the scale is not it, see 1/10 and 1/100",
     "limit": "the estimate is of the first segment, without tables and padding; `exact` keeps it",
     "space": "the limit is not what binds at this scale",
     "pipeline": "stages are less alike here: one of them takes most of the time, so there is less to overlap",
