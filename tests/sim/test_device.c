@@ -169,6 +169,53 @@ static void test_between_grid_points(void **state)
     check_close((double)latency_ns, 85000 + 14.5e6 / 3.2, 0.17, "latency", 16 * mib, 1);
 }
 
+/* Beyond the largest size a read goes on at the pace of the last two, however far: 85 us and 312.5 ps a byte. */
+static void test_beyond_the_largest_size(void **state)
+{
+    (void)state;
+    const uint64_t sizes_bytes[] = {mib + 4096, 2 * mib - 4096, 2 * mib, 2 * mib + 4096, 5 * mib, 64 * mib + 512};
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
+        struct sim_device *const device = open_device(&g);
+        const uint64_t ps = 85000000 + sizes_bytes[i] * 625 / 2;
+        assert_int_equal(sim_device_read(device, 0, 0, sizes_bytes[i]), (ps + 999) / 1000);
+        sim_device_close(device);
+    }
+}
+
+/* That pace is no faster than the largest size at the depth that suits it best; one size alone goes on in
+ * proportion. */
+static void test_the_pace_beyond_the_largest_has_a_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t sizes;
+        uint64_t us[2][2]; /* between two reads of 4 KiB, and of 8, at depths 1 and 2 */
+        uint64_t len_bytes, expected_us;
+    } cases[] = {
+        {1, {{100, 60}}, 12288, 300},
+        {2, {{20, 20}, {100, 100}}, 24576, 420}, /* 100 + 4 x 80 */
+        {2, {{90, 90}, {100, 100}}, 24576, 300}, /* not 100 + 4 x 10, but 3 x 100 */
+        {2, {{100, 100}, {60, 60}}, 10240, 75},  /* the larger is the faster: no slope */
+        {2, {{100, 50}, {60, 40}}, 32768, 160},  /* 4 x 40: of the other depth */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_profile_storage g;
+        fill_nvme(&g);
+        g.size_count = cases[i].sizes;
+        g.depth_count = 2;
+        for (uint32_t s = 0; s < g.size_count; s++) {
+            g.size_bytes[s] = UINT64_C(4096) << s;
+            for (uint32_t d = 0; d < g.depth_count; d++)
+                g.read_ps[s][d] = cases[i].us[s][d] * 1000000;
+        }
+        struct sim_device *const device = open_device(&g);
+        assert_int_equal(sim_device_read(device, 0, 0, cases[i].len_bytes), cases[i].expected_us * 1000);
+        sim_device_close(device);
+    }
+}
+
 /* More than a device works on waits in its queue: the same throughput, the latency grows. */
 static void test_beyond_the_deepest(void **state)
 {
@@ -657,6 +704,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_closed_loops_reproduce_the_grid),
         cmocka_unit_test(test_between_grid_points),
+        cmocka_unit_test(test_beyond_the_largest_size),
+        cmocka_unit_test(test_the_pace_beyond_the_largest_has_a_bound),
         cmocka_unit_test(test_beyond_the_deepest),
         cmocka_unit_test(test_late_callers),
         cmocka_unit_test(test_idle_latency),
