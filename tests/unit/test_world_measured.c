@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,6 +287,69 @@ static void test_memory_is_counted(void **state)
     assert_int_equal(usage.current_bytes, 0);
     assert_int_equal(usage.peak_bytes, 4096 + 40960);
     gnn_world_measured_close(w);
+}
+
+/* Mappings of this process that others can share. */
+static uint32_t shared_mappings(void)
+{
+    uint32_t count = 0;
+    char line[512], rights[8];
+    FILE *const maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL)
+        count += sscanf(line, "%*x-%*x %7s", rights) == 1 && strcmp(rights, "rw-s") == 0;
+    assert_int_equal(fclose(maps), 0);
+    return count;
+}
+
+/* A page for the count of memory, one for each lock: all are given back. */
+static void test_pages_of_all_processes_are_given_back(void **state)
+{
+    (void)state;
+    const struct gnn_measured_config config = {.processes = true};
+    const uint32_t before = shared_mappings();
+    struct gnn_world *w;
+    struct gnn_mutex *mutex;
+    struct gnn_cond *cond;
+    assert_int_equal(gnn_world_measured_open(&config, &w, NULL), GNN_OK);
+    assert_int_equal(shared_mappings(), before + 1);
+    assert_int_equal(gnn_mutex_open(w, &mutex, NULL), GNN_OK);
+    assert_int_equal(gnn_cond_open(w, &cond, NULL), GNN_OK);
+    assert_int_equal(shared_mappings(), before + 3);
+    gnn_cond_close(w, cond);
+    assert_int_equal(shared_mappings(), before + 2);
+    gnn_mutex_close(w, mutex);
+    gnn_cond_close(w, NULL);
+    gnn_mutex_close(w, NULL);
+    assert_int_equal(shared_mappings(), before + 1);
+    gnn_world_measured_close(w);
+    gnn_world_measured_close(NULL);
+    assert_int_equal(shared_mappings(), before);
+}
+
+/* Threads find their records by a key, of which a process has so many. */
+static void test_too_many_worlds(void **state)
+{
+    (void)state;
+    static pthread_key_t keys[PTHREAD_KEYS_MAX];
+    const uint32_t before = shared_mappings();
+    uint32_t count = 0;
+    while (count < PTHREAD_KEYS_MAX && pthread_key_create(&keys[count], NULL) == 0)
+        count++;
+    enum gnn_status status[2];
+    struct gnn_err err[2] = {0};
+    for (int processes = 0; processes < 2; processes++) {
+        const struct gnn_measured_config config = {.processes = processes};
+        struct gnn_world *w;
+        status[processes] = gnn_world_measured_open(&config, &w, &err[processes]);
+    }
+    while (count > 0) /* whatever comes out: the tests that follow need some */
+        assert_int_equal(pthread_key_delete(keys[--count]), 0);
+    for (int processes = 0; processes < 2; processes++) {
+        assert_int_equal(status[processes], GNN_ENOMEM);
+        assert_non_null(strstr(err[processes].message, "too many worlds"));
+    }
+    assert_int_equal(shared_mappings(), before);
 }
 
 static void test_impossible_memory(void **state)
@@ -652,6 +716,8 @@ int main(void)
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_mutex_excludes),
         cmocka_unit_test(test_memory_is_counted),
+        cmocka_unit_test(test_pages_of_all_processes_are_given_back),
+        cmocka_unit_test(test_too_many_worlds),
         cmocka_unit_test(test_impossible_memory),
         cmocka_unit_test(test_file_errors),
         cmocka_unit_test(test_file_read_write),

@@ -60,7 +60,7 @@ GNN_WORLD_HOOKS(GNN_WORLD_HOOK_DECLARE, measured)
 
 /* A page shared with every process forked from now on; NULL: none was to be had. */
 void *measured_shared_page(void);
-void measured_shared_page_free(void *page); /* accepts NULL */
+void measured_shared_page_free(void *page);
 
 /* ---- threads.c ---- */
 
