@@ -169,9 +169,35 @@ static void test_vectors_are_those_of_a_plain_loop(void **state)
     (void)alarm(0);
 }
 
+/* A mini-batch of 16 targets whose neighbourhoods hold 104 nodes. Rows of vectors and of each state, of the gradients
+ * of targets and, behind an encoder, of all nodes; Adam's two states once more, side by side; an eighth as reserve. */
+static void test_rows_of_a_step_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t layers;
+        enum gnn_optimizer optimizer;
+        uint64_t rows;
+    } cases[] = {{0, GNN_OPTIMIZER_ADAGRAD, 54},  /* 16 + 16 + 16 */
+                 {0, GNN_OPTIMIZER_ADAM, 108},    /* 16 + 2 x 16 + 16 + 2 x 16 */
+                 {2, GNN_OPTIMIZER_ADAGRAD, 369}, /* 104 + 104 + 16 + 104 */
+                 {2, GNN_OPTIMIZER_ADAM, 720}};   /* 104 + 2 x 104 + 16 + 104 + 2 x 104 */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct gnn_dataset dataset = {.row_bytes = 48};
+        const struct gnn_workload load = {.layers = cases[i].layers};
+        const struct gnn_link_config config = {.optimizer = cases[i].optimizer};
+        const struct gnn_env env = {.dataset = &dataset, .workload = &load, .link_config = &config};
+        struct gnn_batch_size size = {.nodes = {16}};
+        if (cases[i].layers == 2)
+            size.nodes[1] = 40, size.nodes[2] = 104;
+        assert_int_equal(gnn_link_training_bytes(&env, &size), cases[i].rows * 48);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_of_a_step_by_hand),
         cmocka_unit_test_setup_teardown(test_vectors_are_those_of_a_plain_loop, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests_name("links against a plain loop", tests, NULL, NULL);

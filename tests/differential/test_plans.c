@@ -52,6 +52,13 @@ static const struct planned links[] = {
     {"mariusgnn", OPTIONS("partitions=6", "capacity=6", "vectors=kept")},
 };
 
+/* Links behind a GNN, learned by Adam. */
+static const struct planned encoded[] = {
+    {"pygplus", OPTIONS("workers=3")},
+    {"mariusgnn", OPTIONS("partitions=8", "capacity=4")},
+    {"mariusgnn", OPTIONS("partitions=6", "capacity=6", "edges=in")},
+};
+
 struct lines {
     char *text;
     size_t used;
@@ -111,15 +118,21 @@ static void say_nodes(struct lines *lines, struct fixture *f, const struct plann
 }
 
 static void say_links(struct lines *lines, struct fixture *f, const char *dir, const struct planned *p,
-                      uint32_t cap_mib)
+                      uint32_t cap_mib, bool encoder)
 {
     struct link_run run;
     struct gnn_memory_plan plan;
     link_run_init(&run, f->world, p->system, dir, 24);
     run.options = p->options;
     run.cap_bytes = (uint64_t)cap_mib << 20;
+    if (encoder) {
+        run.workload.layers = 2;
+        run.workload.fanout[0] = 4;
+        run.workload.fanout[1] = 3;
+        run.link_config.optimizer = GNN_OPTIMIZER_ADAM;
+    }
     const enum gnn_status status = link_run_plan(&run, &plan);
-    say_title(lines, "links", p, cap_mib);
+    say_title(lines, encoder ? "encoded links" : "links", p, cap_mib);
     say_plan(lines, &plan, status);
     link_run_close(&run);
 }
@@ -139,9 +152,11 @@ static void say_all(struct lines *lines, struct fixture *f, const char *dir)
         say_nodes(lines, f, &variants[v], 24, false);
     }
     for (size_t v = 0; v < sizeof links / sizeof *links; v++) {
-        say_links(lines, f, dir, &links[v], 0);
-        say_links(lines, f, dir, &links[v], 24);
+        say_links(lines, f, dir, &links[v], 0, false);
+        say_links(lines, f, dir, &links[v], 24, false);
     }
+    for (size_t v = 0; v < sizeof encoded / sizeof *encoded; v++)
+        say_links(lines, f, dir, &encoded[v], 0, true);
 }
 
 static void keep(const struct lines *lines, const char *path)
