@@ -1,6 +1,8 @@
 /* What a system refuses and how it ends: sizes that cannot be, by the parameter's name; a batch beyond its reservation;
  * the stop flag; and memory that stays as it was from the second epoch on. */
 #include "tests/differential/systems.h"
+#include "tests/support/data_files.h"
+#include "tests/support/link_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +63,79 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
             assert_true(gnn_plan_bytes(&plan) > gnn_plan_run_bytes(&plan) && gnn_plan_largest(&plan) != NULL);
         free(run.config);
     }
+    fixture_close(&f);
+}
+
+/* As a run goes: the plan first, which some systems refuse already, then open. */
+static enum gnn_status plan_and_open(struct train_run *run, const struct train_graph *graph, bool *planned)
+{
+    struct gnn_memory_plan plan;
+    const enum gnn_status status = train_run_plan(run, graph, &plan);
+    *planned = status == GNN_OK;
+    if (!*planned)
+        return status;
+    free(run->config);
+    return train_run_open(run, graph);
+}
+
+/* ... before anything is prepared. */
+static void test_nothing_to_train_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        bool planned; /* open is what refuses */
+    } cases[] = {{"null", NULL, true},
+                 {"pygplus", NULL, true},
+                 {"ginex", OPTIONS("io=buffered"), false},
+                 {"gnndrive", OPTIONS("io=buffered"), true},
+                 {"ringsampler", OPTIONS("feature_io=buffered"), true},
+                 {"agnes", OPTIONS("io=buffered"), true},
+                 {"diskgnn", OPTIONS("io=buffered"), false},
+                 {"mariusgnn", OPTIONS("io=buffered"), true},
+                 {"presort", OPTIONS("io=buffered"), false}};
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    f.graph.dataset.train.count = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int sample_only = 0; sample_only < 2; sample_only++) {
+            struct train_run run;
+            bool planned;
+            train_run_init(&run, f.world, cases[c].system);
+            run.options = cases[c].options;
+            run.workload.sample_only = sample_only;
+            const enum gnn_status status = plan_and_open(&run, &f.graph, &planned);
+            if (status != GNN_EUSAGE || planned != cases[c].planned ||
+                strstr(run.err.message, "has no training nodes") == NULL)
+                fail_msg("%s: %s: %s", run.system, gnn_status_name(status), run.err.message);
+            train_run_close(&run);
+            assert_int_equal(data_entries(f.graph.dataset.dir), 2); /* lists and features */
+        }
+    fixture_close(&f);
+}
+
+static void test_no_edge_to_learn_is_refused(void **state)
+{
+    static const struct link_graph knowledge = {.nodes = 300, .relations = 2, .edges = 900, .seed = 3};
+    char dir[DATA_PATH];
+    struct fixture f;
+    uint32_t systems = 0;
+    link_graph_import(&knowledge, *state, dir);
+    fixture_open(&f, .scratch = true);
+    for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++) {
+        struct link_run run;
+        if (((*s)->variants & GNN_VARIANT_LINK) == 0)
+            continue;
+        systems++;
+        link_run_init(&run, f.world, (*s)->name, dir, 8);
+        run.dataset->triple_count[0] = 0;
+        const enum gnn_status status = link_run_open(&run);
+        if (status != GNN_EUSAGE || strstr(run.err.message, "has no training edges") == NULL)
+            fail_msg("%s: %s: %s", run.system, gnn_status_name(status), run.err.message);
+        link_run_close(&run);
+    }
+    assert_true(systems >= 2);
     fixture_close(&f);
 }
 
@@ -205,6 +280,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_impossible_sizes_are_refused_by_name),
+        cmocka_unit_test(test_nothing_to_train_is_refused),
+        cmocka_unit_test_setup_teardown(test_no_edge_to_learn_is_refused, data_set_up, data_tear_down),
         cmocka_unit_test(test_a_batch_beyond_the_reservation_is_refused),
         cmocka_unit_test(test_equal_memory_is_half_of_what_the_cap_leaves),
         cmocka_unit_test(test_the_stop_flag_ends_an_epoch_cleanly),
