@@ -251,8 +251,6 @@ static enum gnn_status make_samples(struct diskgnn_job *job, struct diskgnn_samp
     struct gnn_world *const world = job->env->world;
     struct drawing d = {.job = job, .out = out, .record = {.name = "diskgnn record"}};
     out->batches = gnn_whole_epoch_batches(job->env);
-    if (job->env->dataset->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", job->env->dataset->dir);
     GNN_MEM_NEW(world, out->of, out->batches, "diskgnn samples", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, out->histogram, out->batches + UINT64_C(1), "diskgnn histogram", GNN_MEM_PLAIN, err);
     enum gnn_status status = diskgnn_part_open(job, "samples", diskgnn_direct_flag(job->config->io), &d.file, err);
