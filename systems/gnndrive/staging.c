@@ -6,12 +6,10 @@
 
 #define NONE GNNDRIVE_STAGING_NONE
 
-enum state { FREE, LOADING, READY };
-
 struct slot {
-    uint32_t key;   /* of a LOADING or READY slot */
-    uint32_t users; /* 0: on the portion's list */
-    enum state state;
+    uint32_t key;        /* of the group that it holds, or that its one user reads */
+    uint32_t users;      /* 0: on the portion's list */
+    bool ready;          /* holds the group: others may find it */
     uint32_t prev, next; /* on the list; next = NONE: not on it */
 };
 
@@ -31,7 +29,7 @@ struct gnndrive_staging {
     uint32_t slot_count;
     char *memory;       /* (slot_count, slot_bytes) */
     struct slot *slots; /* (slot_count + ranks): the last are the lists' anchors */
-    atomic_uint *where; /* (keys) a slot that was READY with the key; NONE */
+    atomic_uint *where; /* (keys) a slot that was ready with the key; NONE */
     struct portion portion[GNNDRIVE_STAGING_RANKS_MAX];
 };
 
@@ -196,7 +194,7 @@ static bool hold_if(struct gnndrive_staging *s, uint32_t slot, uint32_t key)
     struct portion *const p = portion_of(s, slot);
     struct slot *const own = &s->slots[slot];
     lock(s, p);
-    const bool there = own->state == READY && own->key == key;
+    const bool there = own->ready && own->key == key;
     if (there && own->users++ == 0)
         list_unlink(s, p, slot);
     unlock(s, p);
@@ -217,13 +215,12 @@ uint32_t gnndrive_staging_find(struct gnndrive_staging *s, uint32_t rank, uint32
     return slot;
 }
 
-/* Under the lock of the slot's portion: nobody finds its group any more. Another slot may hold the same group, and be
- * what the table says: then that stays. */
+/* Under the lock of the slot's portion: nobody finds its group any more. The table says another slot, or none, where
+ * this one's group was never read, or was read into that other one later: then that stays. */
 static void unpublish(struct gnndrive_staging *s, uint32_t slot)
 {
     uint32_t expected = slot;
-    if (s->slots[slot].state == READY)
-        (void)atomic_compare_exchange_strong(&s->where[s->slots[slot].key], &expected, NONE);
+    (void)atomic_compare_exchange_strong(&s->where[s->slots[slot].key], &expected, NONE);
 }
 
 static uint32_t take_from(struct gnndrive_staging *s, struct portion *p, uint32_t key)
@@ -237,7 +234,7 @@ static uint32_t take_from(struct gnndrive_staging *s, struct portion *p, uint32_
         assert(own->users == 0);
         own->key = key;
         own->users = 1;
-        own->state = LOADING;
+        own->ready = false;
     }
     unlock(s, p);
     return slot;
@@ -263,8 +260,9 @@ void gnndrive_staging_publish(struct gnndrive_staging *s, uint32_t slot)
 {
     struct portion *const p = portion_of(s, slot);
     lock(s, p);
-    assert(s->slots[slot].state == LOADING);
-    s->slots[slot].state = READY;
+    assert(s->slots[slot].users == 1);
+    assert(!s->slots[slot].ready);
+    s->slots[slot].ready = true;
     atomic_store(&s->where[s->slots[slot].key], slot);
     unlock(s, p);
 }
@@ -276,9 +274,8 @@ void gnndrive_staging_release(struct gnndrive_staging *s, uint32_t slot)
     lock(s, p);
     assert(own->users > 0);
     if (--own->users == 0) {
-        const bool holds = own->state == READY;
-        own->state = holds ? READY : FREE;
-        list_insert_after(s, p, holds ? s->slots[p->anchor].prev : p->anchor, slot); /* an empty one goes first */
+        const uint32_t after = own->ready ? s->slots[p->anchor].prev : p->anchor; /* an empty one goes first */
+        list_insert_after(s, p, after, slot);
         if (p->asleep > 0)
             gnn_cond_broadcast(s->world, p->freed);
     }
@@ -307,7 +304,7 @@ static enum gnn_status check_portion(struct gnndrive_staging *s, uint32_t rank, 
     uint32_t walked = 0;
     for (uint32_t slot = s->slots[p->anchor].next; slot != p->anchor && walked <= s->config.portion;
          slot = s->slots[slot].next, walked++)
-        if (slot / s->config.portion != rank || s->slots[slot].users != 0 || s->slots[slot].state == LOADING)
+        if (slot / s->config.portion != rank || s->slots[slot].users != 0)
             return gnn_fail(err, GNN_EBUG, "gnndrive: staging slot %" PRIu32 " on rank %" PRIu32 "'s list is in use",
                             slot, rank);
     if (walked != s->config.portion || p->idle != walked || p->asleep != 0)
@@ -324,7 +321,7 @@ enum gnn_status gnndrive_staging_check(struct gnndrive_staging *s, struct gnn_er
         GNN_TRY(check_portion(s, r, err));
     for (uint32_t key = 0; key < s->config.keys; key++) {
         const uint32_t slot = atomic_load(&s->where[key]);
-        if (slot != NONE && (s->slots[slot].state != READY || s->slots[slot].key != key))
+        if (slot != NONE && (!s->slots[slot].ready || s->slots[slot].key != key))
             return gnn_fail(err, GNN_EBUG, "gnndrive: group %" PRIu32 " is said to be in staging slot %" PRIu32, key,
                             slot);
     }

@@ -95,6 +95,90 @@ static void test_a_group_in_two_slots(void **state)
     fixture_close(&f);
 }
 
+/* Of the slots that nobody uses the one goes first that was let go longest ago; before all, one whose read failed. */
+static void test_the_least_recently_used_goes_first(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    const struct gnndrive_staging_config one = {.ranks = 1, .portion = 4, .keys = 20, .slot_bytes = SLOT_BYTES};
+    struct gnndrive_staging *const s = opened(f.world, &one);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(gnndrive_staging_take(s, 0, i), i);
+    for (uint32_t i = 0; i < 3; i++)
+        gnndrive_staging_publish(s, i);
+    static const uint32_t let_go[] = {1, 2, 3, 0}; /* slot 3 is empty */
+    for (uint32_t i = 0; i < 4; i++)
+        gnndrive_staging_release(s, let_go[i]);
+    assert_int_equal(gnndrive_staging_find(s, 0, 1), 1); /* used again */
+    gnndrive_staging_release(s, 1);
+    static const uint32_t expected[] = {3, 2, 0, 1};
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(gnndrive_staging_take(s, 0, 10 + i), expected[i]);
+    for (uint32_t i = 0; i < 4; i++)
+        gnndrive_staging_release(s, i);
+    assert_int_equal(gnndrive_staging_check(s, &f.err), GNN_OK);
+    gnndrive_staging_close(s);
+    fixture_close(&f);
+}
+
+struct look {
+    struct gnn_world *world;
+    struct gnndrive_staging *staging;
+    uint64_t at_ns;
+    uint32_t found;
+};
+
+/* Of virtual time the work passes where the next lock is taken: a microsecond between the table and the slot. */
+static void look_slowly(void *arg)
+{
+    struct look *const look = arg;
+    gnn_sleep_until(look->world, look->at_ns, GNN_WAIT_RESOURCE);
+    gnn_charge(look->world, GNN_WORK_TABLE_ENTRY, 1000);
+    look->found = gnndrive_staging_find(look->staging, 0, 7);
+}
+
+/* The table says group 7 is in slot 0; until the slot is locked, somebody takes it for another group, or for the same
+ * one, whose read may have arrived by then or not. */
+static void test_what_is_taken_during_a_look_is_not_found(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t key;
+        bool arrived;
+        uint32_t found;
+    } cases[] = {{7, true, 0},
+                 {7, false, GNNDRIVE_STAGING_NONE},
+                 {6, true, GNNDRIVE_STAGING_NONE},
+                 {8, true, GNNDRIVE_STAGING_NONE},
+                 {8, false, GNNDRIVE_STAGING_NONE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        fixture_open(&f, .simulated = true);
+        const struct gnndrive_staging_config one = {.ranks = 1, .portion = 1, .keys = 10, .slot_bytes = SLOT_BYTES};
+        struct look look = {.world = f.world, .staging = opened(f.world, &one)};
+        struct gnn_thread *thread;
+        assert_int_equal(gnndrive_staging_take(look.staging, 0, 7), 0);
+        gnndrive_staging_publish(look.staging, 0);
+        gnndrive_staging_release(look.staging, 0);
+        look.at_ns = gnn_now_ns(f.world) + 1000000;
+        must(gnn_thread_start(f.world, "look", look_slowly, &look, &thread, &f.err), &f.err);
+        gnn_sleep_until(f.world, look.at_ns + 100, GNN_WAIT_RESOURCE);
+        assert_int_equal(gnndrive_staging_take(look.staging, 0, cases[i].key), 0);
+        if (cases[i].arrived)
+            gnndrive_staging_publish(look.staging, 0);
+        assert_true(gnn_now_ns(f.world) < look.at_ns + 1000);
+        gnn_thread_join(f.world, thread);
+        assert_int_equal(look.found, cases[i].found);
+        gnndrive_staging_release(look.staging, 0);
+        if (look.found == 0)
+            gnndrive_staging_release(look.staging, 0);
+        must(gnndrive_staging_check(look.staging, &f.err), &f.err);
+        gnndrive_staging_close(look.staging);
+        fixture_close(&f);
+    }
+}
+
 /* ---- ranks at random ---- */
 
 struct rank {
@@ -315,6 +399,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_group_is_found_from_when_it_is_read_until_its_slot_is_taken),
         cmocka_unit_test(test_a_group_in_two_slots),
+        cmocka_unit_test(test_the_least_recently_used_goes_first),
+        cmocka_unit_test(test_what_is_taken_during_a_look_is_not_found),
         cmocka_unit_test(test_waiting_ends),
         cmocka_unit_test(test_random_ranks_as_threads),
         cmocka_unit_test(test_random_ranks_as_processes),
