@@ -44,6 +44,10 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         {"ginex", OPTIONS("trace_block=64M", "samplers=1"), 30000000, GNN_ECAP, "ginex.trace_block"},
         {"ginex", OPTIONS("io_unit=5000"), 0, GNN_EUSAGE, "ginex.io_unit"},
         {"ginex", OPTIONS("trace_block=5000"), 0, GNN_EUSAGE, "ginex.trace_block"},
+        {"presort", OPTIONS("block=5000"), 0, GNN_EUSAGE, "presort.block=5000"},
+        {"presort", OPTIONS("sweep_read=5000"), 0, GNN_EUSAGE, "presort.sweep_read=5000"},
+        {"presort", OPTIONS("merge=5000"), 0, GNN_EUSAGE, "presort.merge=5000"},
+        {"presort", OPTIONS("block=8K", "sweep_read=8K", "merge=4K"), 0, GNN_OK, ""},
         {"ringsampler", OPTIONS("threads=2"), 100000, GNN_ECAP, "--memory"},
         {"ringsampler", OPTIONS("threads=2"), 100000000, GNN_OK, ""},
         {"null", NULL, 0, GNN_OK, ""},
@@ -64,6 +68,34 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         free(run.config);
     }
     fixture_close(&f);
+}
+
+/* A block of AGNES holds whole rows. */
+static void test_a_row_above_a_block_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t dim;
+        const char *const *options;
+        enum gnn_status status;
+    } cases[] = {{1024, OPTIONS("block=4K"), GNN_OK},
+                 {1025, OPTIONS("block=4K"), GNN_EUSAGE},
+                 {1025, OPTIONS("block=8K"), GNN_OK}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const struct train_graph_config wide = {
+            .nodes = 40, .mean_degree = 3, .dim = cases[c].dim, .classes = 2, .train = 10, .seed = 11};
+        struct fixture f;
+        struct train_run run;
+        struct gnn_memory_plan plan;
+        fixture_open(&f, .graph = &wide);
+        train_run_init(&run, f.world, "agnes");
+        run.options = cases[c].options;
+        assert_int_equal(train_run_plan(&run, &f.graph, &plan), cases[c].status);
+        if (cases[c].status != GNN_OK)
+            assert_non_null(strstr(run.err.message, "a row has 4100 bytes, a block 4096"));
+        free(run.config);
+        fixture_close(&f);
+    }
 }
 
 /* As a run goes: the plan first, which some systems refuse already, then open. */
@@ -280,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_impossible_sizes_are_refused_by_name),
+        cmocka_unit_test(test_a_row_above_a_block_is_refused),
         cmocka_unit_test(test_nothing_to_train_is_refused),
         cmocka_unit_test_setup_teardown(test_no_edge_to_learn_is_refused, data_set_up, data_tear_down),
         cmocka_unit_test(test_a_batch_beyond_the_reservation_is_refused),
