@@ -70,6 +70,20 @@ static void test_a_group_is_found_from_when_it_is_read_until_its_slot_is_taken(v
     fixture_close(&f);
 }
 
+/* Slots and the lists' anchors are numbered below 2^31. */
+static void test_too_many_slots_are_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    const struct gnndrive_staging_config many = {.ranks = 64, .portion = (1 << 25) - 1, .keys = 1, .slot_bytes = 1};
+    struct gnndrive_staging *s = NULL;
+    assert_int_equal(gnndrive_staging_open(f.world, &many, &s, &f.err), GNN_EUSAGE);
+    assert_non_null(strstr(f.err.message, "2147483584 slots"));
+    assert_null(s);
+    fixture_close(&f);
+}
+
 /* Two ranks read one group at the same time: both slots are right, and either may go first. */
 static void test_a_group_in_two_slots(void **state)
 {
@@ -398,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_group_is_found_from_when_it_is_read_until_its_slot_is_taken),
+        cmocka_unit_test(test_too_many_slots_are_refused),
         cmocka_unit_test(test_a_group_in_two_slots),
         cmocka_unit_test(test_the_least_recently_used_goes_first),
         cmocka_unit_test(test_what_is_taken_during_a_look_is_not_found),

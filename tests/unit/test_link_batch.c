@@ -165,11 +165,15 @@ static void test_refusals(void **state)
     struct gnn_link_batch *b = NULL;
     const struct gnn_triple outside = {.source = 3, .target = NODES};
     const struct gnn_negative_config good = {.count = 1, .chunks = 1}, none = {.count = 0, .chunks = 1},
-                                     share = {.count = 1, .chunks = 1, .degree_share = 1.5};
+                                     share = {.count = 1, .chunks = 1, .degree_share = 1.5},
+                                     many = {.count = INT32_MAX, .chunks = 1};
     fixture_open(&f, .scratch = true);
     assert_int_equal(gnn_link_batch_open(f.world, &none, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
     f.err = (struct gnn_err){0};
     assert_int_equal(gnn_link_batch_open(f.world, &share, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
+    f.err = (struct gnn_err){0};
+    assert_int_equal(gnn_link_batch_open(f.world, &many, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
+    assert_non_null(strstr(f.err.message, "1 chunks of 2147483647 negatives"));
     f.err = (struct gnn_err){0};
     must(gnn_link_batch_open(f.world, &good, NODES, BATCH, &b, &f.err), &f.err);
     assert_int_equal(gnn_link_batch_fill(b, 0, 0, &outside, 1, NULL, 0, &f.err), GNN_EFORMAT);

@@ -116,6 +116,13 @@ static void test_malformed(void **state)
         {"edges", "edges = 18446744073709551615\n", "edges = 18446744073709551615"},
         {"edges", "edges = 2305843009213693952\n", "up to 2305843009213693951"}, /* 8 bytes each, in 64 bits */
         {"edges", "edge = 6\n", "unknown key 'edge'"},
+        {"edges", "edges = 6\ntrain_triples = 1\n", "without 'relations'"},
+        {"edges", "edges = 6\nvalid_triples = 1\n", "without 'relations'"},
+        {"edges", "edges = 6\ntest_triples = 1\n", "without 'relations'"},
+        {"edges", "edges = 6\nnode_name_bytes = 1\n", "without 'relations'"},
+        {"edges", "edges = 6\nrelation_name_bytes = 1\n", "without 'relations'"},
+        {"name", "name = 0123456789012345678901234567890123456789012345678901234567890123\n",
+         "meta:2: name takes 64 characters, at most 63 fit"},
         {"scale", "scale = 100\n", "expected 1/K"},
         {"scale", "scale = 1/0\n", "start at 1"},
         {"dims", "dims = 3 0\n", "a width of 0"},
@@ -144,6 +151,22 @@ static void test_malformed(void **state)
         if (status != GNN_EFORMAT || strstr(err.message, cases[i].message) == NULL)
             fail_msg("case %zu: status %s, message '%s', expected '%s'", i, gnn_status_name(status), err.message,
                      cases[i].message);
+    }
+}
+
+static void test_too_many_parameters(void **state)
+{
+    (void)state;
+    for (uint32_t more = 0; more < 2; more++) {
+        char text[4096];
+        struct gnn_err err = {0};
+        struct gnn_meta meta;
+        size_t length = (size_t)snprintf(text, sizeof text, "%s", good); /* has one */
+        for (uint32_t i = 1; i < GNN_META_PARAMS_MAX + more; i++)
+            length += (size_t)snprintf(text + length, sizeof text - length, "param.p%u = 1\n", i);
+        assert_int_equal(gnn_meta_parse(text, length, "meta", &meta, &err), more == 0 ? GNN_OK : GNN_EFORMAT);
+        if (more > 0)
+            assert_non_null(strstr(err.message, "more than 48 parameters"));
     }
 }
 
@@ -218,8 +241,9 @@ static void test_checksum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_not_text),
-        cmocka_unit_test(test_digest),     cmocka_unit_test(test_checksum),  cmocka_unit_test(test_id_widths),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_too_many_parameters),
+        cmocka_unit_test(test_not_text),   cmocka_unit_test(test_digest),    cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_id_widths),
     };
     return cmocka_run_group_tests_name("meta", tests, NULL, NULL);
 }

@@ -383,6 +383,19 @@ static enum gnn_status silent_failure(void *ctx, struct gnn_worker *worker, stru
     return *(enum gnn_status *)ctx;
 }
 
+static void one_stage_too_many(void **state)
+{
+    struct gnn_pipeline *pipeline = NULL;
+    enum gnn_status status = GNN_OK;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_pipeline_open(*state, &pipeline, &err), GNN_OK);
+    for (uint32_t i = 0; i < GNN_STAGES_MAX; i++)
+        assert_int_equal(gnn_pipeline_stage(pipeline, "one of many", 1, silent_failure, &status, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_stage(pipeline, "last", 1, silent_failure, &status, &err), GNN_EBUG);
+    assert_non_null(strstr(err.message, "stage last is one more than 12"));
+    gnn_pipeline_close(pipeline);
+}
+
 static void failure_without_text(void **state)
 {
     struct gnn_pipeline *pipeline = NULL;
@@ -392,6 +405,10 @@ static void failure_without_text(void **state)
     assert_int_equal(gnn_pipeline_stage(pipeline, "extract", 1, silent_failure, &status, &err), GNN_OK);
     assert_int_equal(gnn_pipeline_stage(pipeline, "none", 0, silent_failure, &status, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "none"));
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_pipeline_stage(pipeline, "crowd", GNN_WORKERS_MAX + 1, silent_failure, &status, &err),
+                     GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "stage crowd has 257 workers"));
     err = (struct gnn_err){0};
     assert_int_equal(gnn_pipeline_run(pipeline, &err), GNN_ECAP);
     assert_string_equal(err.message, "stage extract, worker 0: cap");
@@ -702,6 +719,7 @@ int main(void)
         cmocka_unit_test(stop_from_another_thread),
         cmocka_unit_test(run_waits_for_callbacks),
         cmocka_unit_test(stop_between_runs),
+        cmocka_unit_test(one_stage_too_many),
         cmocka_unit_test(failure_without_text),
         cmocka_unit_test(a_thread_that_does_not_start),
         cmocka_unit_test(sleeps_land_in_their_kind),
@@ -712,19 +730,13 @@ int main(void)
     };
     /* The same on a virtual clock; sleeps_land_in_their_kind uses the host's (tests/sim has its counterpart). */
     const struct CMUnitTest simulated[] = {
-        cmocka_unit_test(queue_keeps_order),
-        cmocka_unit_test(queue_ends_after_last_producer),
-        cmocka_unit_test(line_runs_epochs_in_order),
-        cmocka_unit_test(first_error_reaches_the_caller),
-        cmocka_unit_test(stop_from_another_thread),
-        cmocka_unit_test(run_waits_for_callbacks),
-        cmocka_unit_test(stop_between_runs),
-        cmocka_unit_test(failure_without_text),
-        cmocka_unit_test(a_thread_that_does_not_start),
-        cmocka_unit_test(reorder_window_holds),
-        cmocka_unit_test(reorder_with_many_takers),
-        cmocka_unit_test(progress_keeps_stages_apart),
-        cmocka_unit_test(stress),
+        cmocka_unit_test(queue_keeps_order),           cmocka_unit_test(queue_ends_after_last_producer),
+        cmocka_unit_test(line_runs_epochs_in_order),   cmocka_unit_test(first_error_reaches_the_caller),
+        cmocka_unit_test(stop_from_another_thread),    cmocka_unit_test(run_waits_for_callbacks),
+        cmocka_unit_test(stop_between_runs),           cmocka_unit_test(one_stage_too_many),
+        cmocka_unit_test(failure_without_text),        cmocka_unit_test(a_thread_that_does_not_start),
+        cmocka_unit_test(reorder_window_holds),        cmocka_unit_test(reorder_with_many_takers),
+        cmocka_unit_test(progress_keeps_stages_apart), cmocka_unit_test(stress),
     };
     (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
     const int failed =

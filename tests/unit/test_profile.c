@@ -220,6 +220,9 @@ static void test_refusals_name_file_line_and_key(void **state)
         {MACHINE "[storage]\n" WRITES CURVE CPU COSTS, {"p.ini:", "[host] lacks gemm"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST GPU, {"p.ini:", "[bus] lacks pinned"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST "[gpu]\n" BUS, {"p.ini:", "[gpu] lacks gemm"}},
+        {MACHINE "[storage]\n" WRITES CURVE CPU COSTS "[host]\ngemm = 100GFLOP/s derived\nbandwidth = 10GB/s assumed\n"
+                 "bandwidth_shared = 9.9GB/s derived\ngather = 4GB/s assumed\nlaunch = 200ns assumed\n",
+         {"p.ini:", "bandwidth_shared is below"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU "costs = no/such.ini\n" HOST, {"no/such.ini"}},
         {"[machine]\nmachine_id = toy\n", {"p.ini:", "title"}},
         {"[machine]\nmachine_id =\n", {"p.ini:2:"}},
@@ -450,6 +453,32 @@ static uint32_t count_files(const char *dir)
     return count;
 }
 
+/* The stem of a path is the profile's name. */
+static void test_file_names_of_a_fitting_length(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *name; /* NULL: refused */
+    } cases[] = {
+        {"some/where/.ini", ".ini"},
+        {"some/where/", NULL},
+        {"toy", "toy"},
+        {"a/012345678901234567890123456789012345678901234567890123456789012.ini",
+         "012345678901234567890123456789012345678901234567890123456789012"},
+        {"a/0123456789012345678901234567890123456789012345678901234567890123.ini", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        assert_int_equal(gnn_profile_parse(cases[i].path, GOOD, &p, &err), cases[i].name != NULL ? GNN_OK : GNN_EUSAGE);
+        if (cases[i].name != NULL)
+            assert_string_equal(p->name, cases[i].name);
+        else
+            assert_non_null(strstr(err.message, "1 to 63 bytes"));
+        gnn_profile_close(p);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -504,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_released_costs_are_refused_by_name),
         cmocka_unit_test(test_every_machine_has_a_profile),
         cmocka_unit_test(test_more_drives_are_nothing_else),
+        cmocka_unit_test(test_file_names_of_a_fitting_length),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_digest_is_of_the_bytes),
     };

@@ -306,6 +306,15 @@ static void test_refusals(void **state)
     assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, &err), GNN_EUSAGE);
     assert_null(reader);
     config.depth = 4;
+    struct gnn_file *const files[GNN_READER_FILES_MAX + 1] = {f.file};
+    static const uint32_t counts[] = {0, GNN_READER_FILES_MAX + 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const struct gnn_reader_config none = {.depth = 4, .files = files, .file_count = counts[i]};
+        err = (struct gnn_err){0};
+        assert_int_equal(gnn_reader_open(f.base.world, &none, &reader, &err), GNN_EUSAGE);
+        assert_non_null(strstr(err.message, "1 to 16 are possible"));
+        assert_null(reader);
+    }
     assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, NULL), GNN_OK);
     unsigned char dst[16];
     static const struct {

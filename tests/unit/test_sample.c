@@ -1,5 +1,6 @@
 /* The sampler against a plain one written from the specification, and the specification's invariants 2 to 5. */
 #include "harness/base/rng.h"
+#include "harness/sample/batch.h"
 #include "harness/sample/draw.h"
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
@@ -495,6 +496,25 @@ static void refused_configurations(void **state)
     }
 }
 
+/* A block numbers its edges by 32 bits. */
+static void blocks_of_too_many_edges(void **state)
+{
+    (void)state;
+    static const uint32_t fanout[] = {2, 64};
+    const struct gnn_dataset dataset = {.node_count = UINT32_MAX - 1, .edge_count = UINT64_C(1) << 40};
+    struct gnn_sample_bounds bounds;
+    struct gnn_err err = {0};
+    /* 3 x 22369621 nodes draw 64 each: 2^32 - 64, and one seed more would be 2^32 + 128. */
+    assert_int_equal(gnn_sample_bounds(&dataset, 22369621, fanout, 2, &bounds, &err), GNN_OK);
+    assert_int_equal(bounds.edges[2], UINT64_C(4294967232));
+    assert_int_equal(gnn_sample_bounds(&dataset, 22369622, fanout, 2, &bounds, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "hop 2 could draw 4294967424 edges"));
+    const struct gnn_dataset small = {.node_count = UINT32_MAX - 1, .edge_count = UINT32_MAX};
+    assert_int_equal(gnn_sample_bounds(&small, 22369622, fanout, 2, &bounds, &err),
+                     GNN_OK); /* no more than there are */
+    assert_int_equal(bounds.edges[2], UINT32_MAX);
+}
+
 static void refused_batches(void **state)
 {
     static const struct {
@@ -598,13 +618,13 @@ static void no_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fuzz_against_plain),       cmocka_unit_test(golden_digest),
-        cmocka_unit_test(inclusion_is_uniform),     cmocka_unit_test(subsets_are_uniform),
-        cmocka_unit_test(biased_inclusion_formula), cmocka_unit_test(epoch_orders),
-        cmocka_unit_test(epoch_order_is_uniform),   cmocka_unit_test(node_bounds),
-        cmocka_unit_test(nodes_without_neighbours), cmocka_unit_test(refused_configurations),
-        cmocka_unit_test(refused_batches),          cmocka_unit_test(no_allocation_after_warm_up),
-        cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(fuzz_against_plain),          cmocka_unit_test(golden_digest),
+        cmocka_unit_test(inclusion_is_uniform),        cmocka_unit_test(subsets_are_uniform),
+        cmocka_unit_test(biased_inclusion_formula),    cmocka_unit_test(epoch_orders),
+        cmocka_unit_test(epoch_order_is_uniform),      cmocka_unit_test(node_bounds),
+        cmocka_unit_test(nodes_without_neighbours),    cmocka_unit_test(refused_configurations),
+        cmocka_unit_test(blocks_of_too_many_edges),    cmocka_unit_test(refused_batches),
+        cmocka_unit_test(no_allocation_after_warm_up), cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("sample", tests, measured_world_open, measured_world_close);
 }

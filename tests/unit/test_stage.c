@@ -187,6 +187,25 @@ static void test_stop_flag_and_empty_training_set(void **state)
     fixture_close(&f);
 }
 
+/* A segment has a training node at least. */
+static void test_more_segments_than_training_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_batches(&f, 5, 0);
+    const uint32_t train = f.graph.dataset.train.count;
+    for (uint32_t more = 0; more < 2; more++) {
+        struct gnn_sampling *s = NULL;
+        const struct gnn_sampling_config config = {.workers = 1};
+        f.err = (struct gnn_err){0};
+        f.workload.segments = train + more;
+        assert_int_equal(gnn_sampling_open(&f.env, &config, &s, &f.err), more == 0 ? GNN_OK : GNN_EUSAGE);
+        gnn_sampling_close(s);
+    }
+    assert_non_null(strstr(f.err.message, "fewer than --segments"));
+    fixture_close(&f);
+}
+
 static void test_an_unlabelled_seed_is_named(void **state)
 {
     (void)state;
@@ -213,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_no_mini_batch_passes_the_largest),
         cmocka_unit_test(test_rows_grow_and_never_shrink),
         cmocka_unit_test(test_stop_flag_and_empty_training_set),
+        cmocka_unit_test(test_more_segments_than_training_nodes),
         cmocka_unit_test(test_an_unlabelled_seed_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -443,6 +443,28 @@ static void test_sqpoll(void **state)
     ring_case_close(&f);
 }
 
+/* Refused before the kernel is asked, so where it has no io_uring too. */
+static void test_too_much_to_register(void **state)
+{
+    (void)state;
+    struct ring_case f;
+    ring_case_open(&f, GNN_RING_URING);
+    struct gnn_file *const files[65] = {f.file};
+    struct gnn_err err = {0};
+    f.config.register_files = files;
+    f.config.register_file_count = 65;
+    assert_int_equal(gnn_ring_open(f.base.world, &f.config, &f.ring, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "65 files to register, at most 64"));
+    f.config.register_files = NULL;
+    f.config.register_file_count = 0;
+    f.config.register_buffer = f.memory;
+    f.config.register_buffer_bytes = (UINT64_C(64) << 30) + 1;
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_ring_open(f.base.world, &f.config, &f.ring, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "68719476737 bytes to register, at most 64 GiB"));
+    ring_case_close(&f);
+}
+
 static void test_pool_has_no_polling(void **state)
 {
     (void)state;
@@ -525,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_registered_memory),
         cmocka_unit_test(test_forbidden),
         cmocka_unit_test(test_sqpoll),
+        cmocka_unit_test(test_too_much_to_register),
         cmocka_unit_test(test_pool_has_no_polling),
     };
     return cmocka_run_group_tests_name("world_rings", tests, NULL, NULL);
