@@ -46,6 +46,37 @@ static const struct planned variants[] = {
     {"presort", OPTIONS("topology=resident", "merge=0", "row_memory=600K")},
 };
 
+/* Sizes that are given, where a cap changes nothing. */
+static const struct planned given[] = {
+    {"gnndrive", OPTIONS("joint=false", "batch_nodes=300", "depth=7")},
+    {"ringsampler", OPTIONS("threads=2", "io=mapped", "workspaces=release")},
+    {"agnes", OPTIONS("block=4K", "graph_buffer=100K")},
+    {"diskgnn", OPTIONS("cpu_cache=100K", "gpu_cache=50K")},
+    {"presort", OPTIONS("list_memory=50K")},
+};
+
+/* A share of what the cap leaves. */
+static const struct planned shares[] = {
+    {"gnndrive", OPTIONS("buffer_share=50", "batch_nodes=300", "extractors=1")},
+};
+
+static const struct planned sampling[] = {
+    {"ringsampler", OPTIONS("threads=3", "frontier=neighbours")},
+    {"ringsampler", OPTIONS("threads=2", "io=sorted", "bundle=3")},
+};
+
+static const struct planned on_device[] = {
+    {"pygplus", NULL},
+    {"ginex", NULL},
+    {"gnndrive", OPTIONS("extractors=2", "staging=50")},
+    {"ringsampler", OPTIONS("threads=2")},
+    {"agnes", OPTIONS("block=4K")},
+    {"diskgnn", OPTIONS("cpu_cache=100K", "transfer=blocking")},
+    {"diskgnn", OPTIONS("gpu_cache=50K")},
+    {"mariusgnn", OPTIONS("partitions=8")},
+    {"presort", NULL},
+};
+
 static const struct planned links[] = {
     {"pygplus", NULL},
     {"mariusgnn", OPTIONS("partitions=8", "capacity=4")},
@@ -58,6 +89,9 @@ static const struct planned encoded[] = {
     {"mariusgnn", OPTIONS("partitions=8", "capacity=4")},
     {"mariusgnn", OPTIONS("partitions=6", "capacity=6", "edges=in")},
 };
+
+enum kind { NODES, SAMPLING, ON_A_DEVICE };
+static const char *const kind_words[] = {"nodes", "sampling", "nodes on a device"};
 
 struct lines {
     char *text;
@@ -102,17 +136,17 @@ static void say_plan(struct lines *lines, const struct gnn_memory_plan *plan, en
     say(lines, "    %10" PRIu64 " together\n", gnn_plan_bytes(plan));
 }
 
-static void say_nodes(struct lines *lines, struct fixture *f, const struct planned *p, uint32_t cap_mib,
-                      bool sample_only)
+static void say_nodes(struct lines *lines, struct fixture *f, const struct planned *p, uint32_t cap_mib, enum kind kind)
 {
     struct train_run run;
     struct gnn_memory_plan plan;
     train_run_init(&run, f->world, p->system);
     run.options = p->options;
     run.cap_bytes = (uint64_t)cap_mib << 20;
-    run.workload.sample_only = sample_only;
+    run.workload.sample_only = kind == SAMPLING;
+    run.device = kind == ON_A_DEVICE;
     const enum gnn_status status = train_run_plan(&run, &f->graph, &plan);
-    say_title(lines, sample_only ? "sampling" : "nodes", p, cap_mib);
+    say_title(lines, kind_words[kind], p, cap_mib);
     say_plan(lines, &plan, status);
     free(run.config);
 }
@@ -143,14 +177,22 @@ static void say_all(struct lines *lines, struct fixture *f, const char *dir)
         const struct planned plain = {gnn_systems[s]->name, NULL};
         if (gnn_systems[s]->plan == NULL)
             continue;
-        say_nodes(lines, f, &plain, 0, false);
-        say_nodes(lines, f, &plain, 48, false);
-        say_nodes(lines, f, &plain, 0, true);
+        say_nodes(lines, f, &plain, 0, NODES);
+        say_nodes(lines, f, &plain, 48, NODES);
+        say_nodes(lines, f, &plain, 0, SAMPLING);
     }
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-        say_nodes(lines, f, &variants[v], 0, false);
-        say_nodes(lines, f, &variants[v], 24, false);
+        say_nodes(lines, f, &variants[v], 0, NODES);
+        say_nodes(lines, f, &variants[v], 24, NODES);
     }
+    for (size_t v = 0; v < sizeof given / sizeof *given; v++)
+        say_nodes(lines, f, &given[v], 0, NODES);
+    for (size_t v = 0; v < sizeof shares / sizeof *shares; v++)
+        say_nodes(lines, f, &shares[v], 1, NODES);
+    for (size_t v = 0; v < sizeof sampling / sizeof *sampling; v++)
+        say_nodes(lines, f, &sampling[v], 0, SAMPLING);
+    for (size_t v = 0; v < sizeof on_device / sizeof *on_device; v++)
+        say_nodes(lines, f, &on_device[v], 0, ON_A_DEVICE);
     for (size_t v = 0; v < sizeof links / sizeof *links; v++) {
         say_links(lines, f, dir, &links[v], 0, false);
         say_links(lines, f, dir, &links[v], 24, false);
