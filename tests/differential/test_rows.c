@@ -1,10 +1,12 @@
 /* The rows that a batch is trained on are the file's, whatever the row size, the alignment, the engine and the buffers;
- * and each is read as often as the system says. */
+ * each is read as often as the system says, and what goes to a device ahead goes in the system's own lanes. */
 #include "tests/differential/systems.h"
+#include "tests/support/device_tensor.h"
 #include "tests/support/must.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -155,6 +157,73 @@ static void test_rows_on_a_device_are_the_files_rows(void **state)
     }
 }
 
+/* ---- lanes ---- */
+
+/* Lanes that lists were staged in, and that rows were copied in: a bit each. */
+static atomic_uint staged_in, copied_in;
+
+static enum gnn_status note_stage(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
+                                  const struct gnn_batch_lists *lists, struct gnn_err *err)
+{
+    atomic_fetch_or(&staged_in, 1U << lane);
+    return device_tensor.resident_stage(t, room, lane, lists, err);
+}
+
+static void note_upload(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
+{
+    atomic_fetch_or(&copied_in, 1U << lane);
+    device_tensor.upload_async(t, lane, dst, host_src, bytes);
+}
+
+static void note_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
+                      const uint32_t *from, uint32_t count, uint64_t row_bytes)
+{
+    atomic_fetch_or(&copied_in, 1U << lane);
+    device_tensor.upload_rows(t, lane, table, to, host_rows, from, count, row_bytes);
+}
+
+/* One thread at a time uses a lane, and memory is planned for so many: each stager has its own and no other is used. */
+static void test_copies_ahead_keep_to_their_lanes(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        unsigned staging, copying; /* lanes that may be used, a bit each */
+    } cases[] = {
+        {"pygplus", OPTIONS("transfer=ahead"), 1, 1},
+        {"ginex", OPTIONS("transfer=ahead", "io=buffered"), 1, 1},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2"), 3, 3},
+        {"ringsampler", OPTIONS("transfer=ahead", "feature_io=buffered"), 1, 1},
+        {"agnes", OPTIONS("transfer=ahead", "io=buffered", "block=4K"), 1, 1},
+        {"diskgnn", OPTIONS("transfer=ahead", "io=buffered"), 2, 1}, /* the lists' is not the rows' */
+        {"mariusgnn", OPTIONS("transfer=ahead", "io=buffered", "loaders=2", "partitions=8"), 3, 3},
+        {"presort", OPTIONS("transfer=ahead", "io=buffered"), 1, 1},
+    };
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        train_run_init(&run, f.world, cases[c].system);
+        run.options = cases[c].options;
+        run.device = run.check_rows = true;
+        must_run(train_run_open(&run, &f.graph), &run);
+        run.ops.resident_stage = note_stage;
+        run.ops.upload_async = note_upload;
+        run.ops.upload_rows = note_rows;
+        atomic_store(&staged_in, 0);
+        atomic_store(&copied_in, 0);
+        must_run(train_run_epoch(&run, 0), &run);
+        assert_int_equal(run.wrong_values, 0);
+        const unsigned staged = atomic_load(&staged_in), copied = atomic_load(&copied_in);
+        if (staged == 0 || copied == 0 || (staged & ~cases[c].staging) != 0 || (copied & ~cases[c].copying) != 0)
+            fail_msg("%s staged in lanes %x and copied in %x, expected %x and %x", run.system, staged, copied,
+                     cases[c].staging, cases[c].copying);
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 /* ---- reads ---- */
 
 static void test_sampling_only_never_opens_the_features(void **state)
@@ -288,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_rows_are_the_files_rows),
         cmocka_unit_test(test_both_engines_read_the_same_rows),
         cmocka_unit_test(test_rows_on_a_device_are_the_files_rows),
+        cmocka_unit_test(test_copies_ahead_keep_to_their_lanes),
         cmocka_unit_test(test_sampling_only_never_opens_the_features),
         cmocka_unit_test(test_reads_are_the_distinct_absent_groups),
         cmocka_unit_test(test_a_tight_buffer_evicts_and_stays_right),
