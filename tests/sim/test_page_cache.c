@@ -2,6 +2,7 @@
  * rules are Linux's is shown by test_page_cache_kernel.c. */
 #include "harness/base/rng.h"
 #include "harness/world/simulated/page_cache.h"
+#include "harness/world/simulated/page_lists.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,6 +164,44 @@ static void test_refault_distance(void **state)
         assert_int_equal(holds(&f, 999), cases[c].active);
         sim_page_cache_close(f.cache);
     }
+}
+
+/* An evicted page leaves behind whether it was ever active, and has that again when it comes back soon: reading around
+ * a mapping does not take a page that thrashes for a hit. */
+static void test_a_page_that_was_active_once_stays_marked(void **state)
+{
+    (void)state;
+    enum { ACTIVE = 160, NEVER = 1000 };
+    struct sim_page_lists *const lists = calloc(1, sizeof *lists);
+    struct gnn_err err = {0};
+    uint32_t first;
+    assert_non_null(lists);
+    assert_int_equal(sim_page_lists_open(lists, &err), GNN_OK);
+    assert_int_equal(sim_page_lists_add(lists, FILE_PAGES, &first, &err), GNN_OK);
+    lists->limit_bytes = (uint64_t)ROOM_PAGES * PAGE;
+    for (uint32_t page = first; page < first + ACTIVE; page++) {
+        sim_page_insert(lists, page);
+        sim_page_mark_accessed(lists, page);
+        sim_page_mark_accessed(lists, page);
+    }
+    sim_page_lists_sum(lists);
+    const uint32_t never = first + NEVER;
+    uint32_t next = never + 1;
+    sim_page_insert(lists, never);
+    while ((lists->flags[never] & SIM_PAGE_CACHED) != 0)
+        sim_page_insert(lists, next++);
+    assert_int_equal(lists->flags[never], SIM_SHADOW);
+    sim_page_insert(lists, never);
+    assert_int_equal(lists->flags[never], SIM_PAGE_CACHED | SIM_PAGE_ACTIVE);
+    while ((lists->flags[first] & SIM_PAGE_CACHED) != 0) {
+        sim_page_lists_sum(lists); /* more active than inactive ones: the oldest are moved back */
+        sim_page_insert(lists, next++);
+    }
+    assert_int_equal(lists->flags[first], SIM_SHADOW_WORKINGSET);
+    sim_page_insert(lists, first);
+    assert_int_equal(lists->flags[first], SIM_PAGE_CACHED | SIM_PAGE_ACTIVE | SIM_PAGE_WORKINGSET);
+    sim_page_lists_close(lists);
+    free(lists);
 }
 
 /* Pages that were hot once do not stay for ever: more active than inactive ones are moved back. */
@@ -528,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_a_second_read_keeps_a_page_through_a_scan),
         cmocka_unit_test(test_pieces_of_a_page_are_one_access),
         cmocka_unit_test(test_refault_distance),
+        cmocka_unit_test(test_a_page_that_was_active_once_stays_marked),
         cmocka_unit_test(test_a_stale_active_list_shrinks),
         cmocka_unit_test(test_less_room_evicts_at_once),
         cmocka_unit_test(test_kernel_memory_takes_room),
