@@ -98,6 +98,31 @@ static void test_a_row_above_a_block_is_refused(void **state)
     }
 }
 
+/* What a system writes goes where its parameter says: a place that is not there is named, not replaced. */
+static void test_a_place_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        enum gnn_status status;
+    } cases[] = {{"ginex", OPTIONS("io=buffered", "trace_dir=/no/such/place"), GNN_ENOENT},
+                 {"diskgnn", OPTIONS("io=buffered", "prepare_dir=/no/such/place"), GNN_EIO}, /* of making one in it */
+                 {"presort", OPTIONS("io=buffered", "scratch_dir=/no/such/place"), GNN_ENOENT}};
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        train_run_init(&run, f.world, cases[c].system);
+        run.options = cases[c].options;
+        assert_int_equal(train_run_open(&run, &f.graph), cases[c].status);
+        assert_non_null(strstr(run.err.message, "/no/such/place"));
+        train_run_close(&run);
+        assert_int_equal(data_entries(f.graph.dataset.dir), 2); /* lists and features */
+    }
+    fixture_close(&f);
+}
+
 /* As a run goes: the plan first, which some systems refuse already, then open. */
 static enum gnn_status plan_and_open(struct train_run *run, const struct train_graph *graph, bool *planned)
 {
@@ -313,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_impossible_sizes_are_refused_by_name),
         cmocka_unit_test(test_a_row_above_a_block_is_refused),
+        cmocka_unit_test(test_a_place_that_is_not_there_is_named),
         cmocka_unit_test(test_nothing_to_train_is_refused),
         cmocka_unit_test_setup_teardown(test_no_edge_to_learn_is_refused, data_set_up, data_tear_down),
         cmocka_unit_test(test_a_batch_beyond_the_reservation_is_refused),
