@@ -12,6 +12,11 @@
  *          further loads cost the least in the same way each. Between two rows that one request of the sweep covers
  *          every loaded row is sorted where sorting a load is cheaper than a request, and none is sorted where it is
  *          not; so only neighbours among the loaded rows decide, and two sums suffice.
+ * Packed   rows that lie packed beside the features (hot.h) are swept there, the others among the features: two sweeps,
+ *          one after the other, whose costs do not touch. So each is decided by itself. Where more rows may be packed,
+ *          the least cost is that of this hyperbatch and of a next one that loads the same, but for the rows that are
+ *          in memory when this one ends: either both sweep among the features, or this one packs what the next one
+ *          would sweep again, which reads it packed. Packing a row costs sorted_bytes, written and read back.
  * Time     linear in the nodes
  * Memory   presort_classes_bytes(): 2.375 bytes a node */
 #ifndef PRESORT_CLASSES_H
@@ -28,10 +33,20 @@ struct presort_costs {
     uint64_t sorted_bytes;
 };
 
+/* Rows that lie packed, in the order in which they lie. */
+struct presort_packed {
+    const gnn_node *rows;    /* (places) GNN_NODE_NONE: nothing lies there */
+    const uint64_t *members; /* a set of nodes: all of them */
+    uint32_t places;
+    bool grows;           /* rows may be added, and another hyperbatch comes */
+    const uint64_t *held; /* a set of nodes: in memory when the hyperbatch ends, so that the next need not load them */
+};
+
 struct presort_classes_config {
     uint32_t node_count;
     enum presort_choice choice; /* direct, sorted: every row alike */
     struct presort_costs costs;
+    const struct presort_packed *packed; /* as it is when a decision is made; NULL: no row ever is */
 };
 
 struct presort_classes; /* one thread at a time */
@@ -51,12 +66,18 @@ struct presort_decision {
     uint64_t loads, sorted_loads, sorted_rows;
     uint64_t cost_bytes;                 /* of the plan */
     uint64_t direct_bytes, sweeps_bytes; /* had every load been direct, or sorted */
+    bool packs;                          /* sorted rows that are not packed shall be: presort_classes_packs */
 };
 
-/* Decides; at most `loads_max` loads are sorted: from the row on with which they would be more, all are direct. */
+/* Decides; at most `loads_max` loads are sorted: from the row on with which they would be more, all are direct. Packed
+ * rows come first, as they lie. */
 void presort_classes_decide(struct presort_classes *c, uint64_t loads_max, struct presort_decision *out);
 bool presort_classes_sorted(const struct presort_classes *c, gnn_node row);
-/* The first sorted row from `row` on; node_count: there is none. */
+/* Whether a sorted row that is not packed shall be, where the decision packs. */
+bool presort_classes_packs(const struct presort_classes *c, gnn_node row);
+/* The first sorted row from `row` on that is not packed; node_count: there is none. */
 gnn_node presort_classes_next(const struct presort_classes *c, gnn_node row);
+/* The first place from `place` on where a sorted row lies packed; as many as there are places: there is none. */
+uint32_t presort_classes_next_packed(const struct presort_classes *c, uint32_t place);
 
 #endif

@@ -1,5 +1,5 @@
 /* presort's plan against exhaustive search: windows, replacement by window, classes (docs/invariants.md, presort: 2, 4,
- * 5, 7). */
+ * 5, 7, 11). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -233,10 +233,11 @@ static void draw_rows(struct gnn_rng *rng, struct rows *r)
     }
 }
 
-static struct presort_classes *open_classes(enum presort_choice choice, const struct presort_costs *costs,
-                                            const struct rows *r)
+static struct presort_classes *open_packed_classes(enum presort_choice choice, const struct presort_costs *costs,
+                                                   const struct rows *r, const struct presort_packed *packed)
 {
-    const struct presort_classes_config config = {.node_count = 400, .choice = choice, .costs = *costs};
+    const struct presort_classes_config config = {
+        .node_count = 400, .choice = choice, .costs = *costs, .packed = packed};
     struct presort_classes *c;
     struct gnn_err err = {0};
     must(presort_classes_open(world, &config, &c, &err), &err);
@@ -245,6 +246,12 @@ static struct presort_classes *open_classes(enum presort_choice choice, const st
         for (uint32_t k = 0; k < r->loads[i]; k++)
             presort_classes_add(c, r->row[i]);
     return c;
+}
+
+static struct presort_classes *open_classes(enum presort_choice choice, const struct presort_costs *costs,
+                                            const struct rows *r)
+{
+    return open_packed_classes(choice, costs, r, NULL);
 }
 
 /* The rows that were sorted, as bits; they come in order from presort_classes_next. */
@@ -318,6 +325,184 @@ static void test_classes_can_be_forced_and_limited(void **state)
     }
 }
 
+/* ---- packed rows ---- */
+
+enum { PLACES = 64 };
+
+/* Rows of which some lie packed, in an order of their own and with places between them where nothing lies. */
+struct packing {
+    uint32_t place[LOADED]; /* UINT32_MAX: it is not packed */
+    gnn_node rows[PLACES];
+    uint64_t members[400 / 64 + 1], held[400 / 64 + 1];
+    struct presort_packed packed;
+};
+
+static void draw_packing(struct gnn_rng *rng, const struct rows *r, struct packing *p)
+{
+    memset(p, 0xff, sizeof *p);
+    memset(p->members, 0, sizeof p->members);
+    memset(p->held, 0, sizeof p->held);
+    p->packed = (struct presort_packed){.rows = p->rows, .members = p->members, .places = PLACES, .held = p->held};
+    p->packed.grows = gnn_rng_below(rng, 4) > 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (gnn_rng_below(rng, 3) == 0)
+            p->held[r->row[i] / 64] |= UINT64_C(1) << r->row[i] % 64;
+        const uint32_t place = (uint32_t)gnn_rng_below(rng, gnn_rng_below(rng, 2) == 0 ? PLACES : 12);
+        if (gnn_rng_below(rng, 2) == 0 || p->rows[place] != GNN_NODE_NONE)
+            continue;
+        p->place[i] = place;
+        p->rows[place] = r->row[i];
+        p->members[r->row[i] / 64] |= UINT64_C(1) << r->row[i] % 64;
+    }
+}
+
+/* The packed rows by their places, or the others by their nodes. */
+static struct rows lane_of(const struct rows *r, const struct packing *p, bool packed)
+{
+    struct rows lane = {.count = 0};
+    for (uint32_t place = 0; packed && place < PLACES; place++)
+        for (uint32_t i = 0; i < r->count; i++)
+            if (p->place[i] == place) {
+                lane.row[lane.count] = place;
+                lane.loads[lane.count++] = r->loads[i];
+            }
+    for (uint32_t i = 0; !packed && i < r->count; i++)
+        if (p->place[i] == UINT32_MAX) {
+            lane.row[lane.count] = r->row[i];
+            lane.loads[lane.count++] = r->loads[i];
+        }
+    return lane;
+}
+
+static bool is_held(const struct packing *p, gnn_node row)
+{
+    return (p->held[row / 64] >> row % 64 & 1) != 0;
+}
+
+/* What the next hyperbatch loads of the same: what is not in memory still. */
+static struct rows loaded_again(const struct rows *lane, const struct packing *p)
+{
+    struct rows again = {.count = 0};
+    for (uint32_t i = 0; i < lane->count; i++)
+        if (!is_held(p, lane->row[i])) {
+            again.row[again.count] = lane->row[i];
+            again.loads[again.count++] = lane->loads[i];
+        }
+    return again;
+}
+
+/* Of a hyperbatch that packs what the next one loads again, and of that one, which reads it packed. */
+static uint64_t cost_of_two(const struct rows *lane, const struct packing *p, const struct presort_costs *c,
+                            uint32_t sorted)
+{
+    uint64_t cost = cost_of(lane, c, sorted);
+    for (uint32_t i = 0; i < lane->count; i++) {
+        const bool is_sorted = (sorted >> i & 1) != 0;
+        if (is_held(p, lane->row[i]))
+            continue;
+        cost += lane->loads[i] * (is_sorted ? c->sorted_bytes : c->random_bytes); /* the other's loads */
+        cost += is_sorted ? (c->sorted_bytes - c->row_bytes) + c->row_bytes : 0;  /* written packed, and swept there */
+    }
+    return cost;
+}
+
+/* The least cost over all choices, or that of sorting all; packing NULL: of one hyperbatch. */
+static uint64_t least_of(const struct rows *lane, const struct packing *p, const struct presort_costs *c, bool all)
+{
+    const uint32_t every = (1U << lane->count) - 1;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t set = all ? every : 0; set <= every; set++)
+        least = gnn_min_u64(least, p != NULL ? cost_of_two(lane, p, c, set) : cost_of(lane, c, set));
+    return least;
+}
+
+/* What was decided for the rows of a lane; presort_classes_next and its like find the sorted ones. */
+static uint32_t set_of_lane(const struct presort_classes *c, const struct packing *p, const struct rows *lane,
+                            bool packed)
+{
+    uint32_t set = 0, next = packed ? presort_classes_next_packed(c, 0) : presort_classes_next(c, 0);
+    for (uint32_t i = 0; i < lane->count; i++) {
+        const bool sorted = presort_classes_sorted(c, packed ? p->rows[lane->row[i]] : lane->row[i]);
+        assert_int_equal(sorted, next == lane->row[i]);
+        set |= (uint32_t)sorted << i;
+        if (sorted)
+            next = packed ? presort_classes_next_packed(c, next + 1) : presort_classes_next(c, next + 1);
+    }
+    assert_int_equal(next, packed ? PLACES : 400);
+    return set;
+}
+
+static void test_packed_rows_cost_the_least_there_can_be(void **state)
+{
+    (void)state;
+    uint32_t packs = 0, forgoes = 0;
+    for (uint64_t trace = 0; trace < TRACES; trace++) {
+        struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(seed + 3, trace));
+        struct rows r;
+        struct packing p;
+        struct presort_decision d;
+        draw_rows(&rng, &r);
+        draw_packing(&rng, &r, &p);
+        const uint64_t row_bytes = 100;
+        const struct presort_costs costs = {.row_bytes = row_bytes,
+                                            .random_bytes = row_bytes + gnn_rng_below(&rng, 1500),
+                                            .sorted_bytes = row_bytes + gnn_rng_below(&rng, 300)};
+        const bool all = gnn_rng_below(&rng, 4) == 0;
+        const struct rows packed = lane_of(&r, &p, true), apart = lane_of(&r, &p, false);
+        const struct rows again = loaded_again(&apart, &p);
+        const uint32_t every = (1U << apart.count) - 1;
+        const uint64_t now = least_of(&apart, NULL, &costs, all), next = least_of(&again, NULL, &costs, all);
+        const uint64_t both = least_of(&apart, &p, &costs, all);
+        struct presort_classes *const c =
+            open_packed_classes(all ? PRESORT_SORTED : PRESORT_AUTO, &costs, &r, &p.packed);
+        presort_classes_decide(c, UINT64_MAX, &d);
+        const uint32_t of_packed = set_of_lane(c, &p, &packed, true), of_apart = set_of_lane(c, &p, &apart, false);
+        assert_int_equal(d.packs, p.packed.grows && both < now + next);
+        assert_int_equal(d.packs ? cost_of_two(&apart, &p, &costs, of_apart) : cost_of(&apart, &costs, of_apart),
+                         d.packs ? both : now);
+        assert_int_equal(cost_of(&packed, &costs, of_packed), least_of(&packed, NULL, &costs, all));
+        for (uint32_t i = 0; i < apart.count; i++)
+            assert_int_equal(presort_classes_packs(c, apart.row[i]), !is_held(&p, apart.row[i]));
+        assert_int_equal(d.cost_bytes, cost_of(&packed, &costs, of_packed) + cost_of(&apart, &costs, of_apart));
+        assert_int_equal(d.sweeps_bytes,
+                         cost_of(&packed, &costs, (1U << packed.count) - 1) + cost_of(&apart, &costs, every));
+        assert_int_equal(d.sorted_rows, bits(of_packed) + bits(of_apart));
+        packs += d.packs;
+        forgoes += p.packed.grows && !d.packs;
+        presort_classes_close(c);
+    }
+    assert_true(packs > TRACES / 10 && forgoes > TRACES / 10);
+}
+
+/* A limit is spent on packed rows first, as they lie. */
+static void test_packed_rows_are_limited_first(void **state)
+{
+    (void)state;
+    const struct presort_costs costs = {.row_bytes = 512, .random_bytes = 8192, .sorted_bytes = 1024};
+    const struct rows r = {{3, 4, 7, 130}, {1, 2, 1, 3}, 4};
+    struct packing p;
+    memset(&p, 0xff, sizeof p);
+    memset(p.members, 0, sizeof p.members);
+    p.rows[2] = 130;
+    p.rows[5] = 4;
+    p.members[130 / 64] |= UINT64_C(1) << 130 % 64;
+    p.members[0] |= UINT64_C(1) << 4;
+    p.packed = (struct presort_packed){.rows = p.rows, .members = p.members, .places = 6};
+    for (uint64_t most = 0; most <= 8; most++) {
+        static const uint32_t set_of[] = {0, 0, 0, 8, 8, 10, 11, 15, 15}; /* 3 loads of 130, 2 of 4, then 3 and 7 */
+        struct presort_decision d;
+        struct presort_classes *const c = open_packed_classes(PRESORT_SORTED, &costs, &r, &p.packed);
+        uint32_t set = 0;
+        presort_classes_decide(c, most, &d);
+        for (uint32_t i = 0; i < r.count; i++)
+            set |= (uint32_t)presort_classes_sorted(c, r.row[i]) << i;
+        assert_int_equal(set, set_of[most]);
+        assert_true(d.sorted_loads <= most);
+        assert_int_equal(d.loads, 7);
+        presort_classes_close(c);
+    }
+}
+
 /* ---- windows ---- */
 
 static void test_windows_hold_what_fits(void **state)
@@ -384,6 +569,8 @@ int main(void)
         cmocka_unit_test(test_memory_is_carried_over),
         cmocka_unit_test(test_classes_cost_the_least_there_can_be),
         cmocka_unit_test(test_classes_can_be_forced_and_limited),
+        cmocka_unit_test(test_packed_rows_cost_the_least_there_can_be),
+        cmocka_unit_test(test_packed_rows_are_limited_first),
         cmocka_unit_test(test_windows_hold_what_fits),
         cmocka_unit_test(test_a_mini_batch_above_the_limit_is_refused),
     };
