@@ -223,6 +223,11 @@ uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct pres
     return count;
 }
 
+const uint64_t *presort_belady_held(const struct presort_belady *b)
+{
+    return b->resident;
+}
+
 bool presort_belady_holds(const struct presort_belady *b, gnn_node row)
 {
     return gnn_bitset_has(b->resident, row);

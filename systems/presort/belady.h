@@ -58,6 +58,8 @@ void presort_belady_begin(struct presort_belady *b, const struct presort_lists *
 /* What comes in for window j, ascending, into loads (as many as it has members); returns how many. In order of j. */
 uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct presort_load *loads);
 
+/* A set of nodes: those that are in memory when the window that was planned last is in use. It stays where it is. */
+const uint64_t *presort_belady_held(const struct presort_belady *b);
 bool presort_belady_holds(const struct presort_belady *b, gnn_node row); /* for tests */
 uint64_t presort_belady_evictions(const struct presort_belady *b);       /* since open */
 

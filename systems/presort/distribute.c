@@ -1,7 +1,9 @@
 #include "systems/presort/distribute.h"
 
+#include "harness/base/bitset.h"
 #include "harness/base/log.h"
 #include "harness/storage/ring_reads.h"
+#include "systems/presort/order.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,9 +12,19 @@
 
 #define NONE UINT32_MAX
 
+/* Rows that are swept together, each at its place: the packed ones, or the others among the features. */
+struct lane {
+    const struct gnn_stream *stream;
+    struct gnn_span_reader *reader;
+    uint32_t (*next)(const struct presort_classes *classes, uint32_t place); /* that has a sorted row */
+    uint32_t places, align_bytes;
+    bool packed;
+};
+
 struct presort_distributor {
     const struct presort_setup *setup;
     struct gnn_world *world;
+    struct presort_hot *hot; /* NULL: no rows are packed */
     struct gnn_stream *features;
     struct gnn_span_reader *sweep;
     struct gnn_ring_reads ring; /* of writes alone */
@@ -26,21 +38,18 @@ struct presort_distributor {
     /* Of one distribution. */
     struct presort_hyperbatch *x;
     const struct presort_classes *classes;
-    gnn_node next_row; /* of the sweep's next read */
+    struct lane lane;
+    uint32_t next_place; /* of the lane's next read */
+    gnn_node next_fresh; /* among the features: rows before it are packed, or were passed */
 };
 
 /* ---- open, close ---- */
-
-static uint64_t sweep_span_bytes(const struct gnn_env *env, const struct presort_config *config)
-{
-    return gnn_max_u64(gnn_span_room(env->dataset->row_bytes) + UINT64_C(2) * GNN_PAGE_BYTES, config->sweep_read);
-}
 
 static struct gnn_span_reader_config sweep_config(const struct gnn_env *env, const struct presort_config *config)
 {
     return (struct gnn_span_reader_config){.engine = env->io_engine,
                                            .depth = config->sweep_depth + 1,
-                                           .span_bytes_max = sweep_span_bytes(env, config),
+                                           .span_bytes_max = presort_sweep_span_bytes(env, config),
                                            .mem_flags = GNN_MEM_FEATURES};
 }
 
@@ -64,8 +73,8 @@ static enum gnn_status open_memory(struct presort_distributor *d, struct gnn_err
     return GNN_OK;
 }
 
-enum gnn_status presort_distributor_open(const struct presort_setup *setup, struct presort_distributor **out,
-                                         struct gnn_err *err)
+enum gnn_status presort_distributor_open(const struct presort_setup *setup, struct presort_hot *hot,
+                                         struct presort_distributor **out, struct gnn_err *err)
 {
     const struct gnn_env *const env = setup->env;
     const uint32_t depth = setup->config->write_depth;
@@ -77,6 +86,7 @@ enum gnn_status presort_distributor_open(const struct presort_setup *setup, stru
     *out = d;
     d->setup = setup;
     d->world = env->world;
+    d->hot = hot;
     sweep.file = setup->features;
     GNN_TRY(open_memory(d, err));
     GNN_TRY(gnn_stream_attach(env->world, setup->features, env->dataset->feature_bytes, &d->features, err));
@@ -101,13 +111,17 @@ void presort_distributor_close(struct presort_distributor *d)
 
 /* ---- room ---- */
 
-/* Returns the bytes that a hyperbatch may write: its share of the epoch's budget, and of the scratch files of all
- * hyperbatches that are alive. */
-static uint64_t bytes_allowed(const struct presort_setup *setup, const struct presort_hyperbatch *x)
+/* Returns what a scratch file may have: there is one for each hyperbatch that is alive, and the packed one. */
+static uint64_t file_bytes_allowed(const struct presort_distributor *d)
 {
-    const struct presort_config *const config = setup->config;
-    const uint64_t a_batch = config->write_budget / setup->sizes.batches;
-    return gnn_min_u64(gnn_mul_bytes(a_batch, x->batches), config->scratch_limit / PRESORT_ALIVE);
+    const uint32_t files = PRESORT_ALIVE + (d->hot != NULL ? 1U : 0U);
+    return d->setup->config->scratch_limit / files;
+}
+
+/* Returns a hyperbatch's share of what its epoch may write. */
+static uint64_t budget_bytes(const struct presort_setup *setup, const struct presort_hyperbatch *x)
+{
+    return gnn_mul_bytes(setup->config->write_budget / setup->sizes.batches, x->batches);
 }
 
 uint64_t presort_distributor_room(const struct presort_distributor *d, struct presort_hyperbatch *x)
@@ -119,7 +133,8 @@ uint64_t presort_distributor_room(const struct presort_distributor *d, struct pr
     x->block_rows = x->block_bytes / setup->env->dataset->row_bytes;
     if (d->disk_full || x->block_rows == 0)
         return 0;
-    const uint64_t blocks = gnn_min_u64(bytes_allowed(setup, x) / x->block_bytes, setup->sizes.blocks_max);
+    const uint64_t bytes = gnn_min_u64(budget_bytes(setup, x), file_bytes_allowed(d));
+    const uint64_t blocks = gnn_min_u64(bytes / x->block_bytes, setup->sizes.blocks_max);
     return blocks > x->windows ? (blocks - x->windows) * x->block_rows : 0; /* every window's last may be short */
 }
 
@@ -195,33 +210,98 @@ static enum gnn_status write_rest(struct presort_distributor *d, struct gnn_err 
     return take_written(d, gnn_ring_reads_in_flight(&d->ring), err);
 }
 
+/* ---- what is packed ---- */
+
+/* Returns what the sorted loads take in the scratch file: blocks, and whole pages of each window's last. */
+static uint64_t extents_bytes(const struct presort_distributor *d)
+{
+    const struct presort_hyperbatch *const x = d->x;
+    const uint64_t row_bytes = d->setup->env->dataset->row_bytes;
+    uint64_t bytes = 0;
+    for (uint32_t w = 0; w < x->windows; w++) {
+        uint64_t rows = 0;
+        for (uint32_t i = presort_begin_of(x->load_end, w); i < x->load_end[w]; i++)
+            rows += presort_classes_sorted(d->classes, x->loads[i].row);
+        bytes += rows / x->block_rows * gnn_round_up(x->block_rows * row_bytes, GNN_PAGE_BYTES) +
+                 gnn_round_up(rows % x->block_rows * row_bytes, GNN_PAGE_BYTES);
+    }
+    return bytes;
+}
+
+/* Returns what the hyperbatch may write beside its extents. */
+static uint64_t budget_left_bytes(const struct presort_distributor *d)
+{
+    const uint64_t budget = budget_bytes(d->setup, d->x), extents = extents_bytes(d);
+    assert(extents <= budget);
+    return budget - extents;
+}
+
 /* ---- the sweep ---- */
 
-/* Cuts the sorted rows into reads: on through gaps that cost less than another request. A span's tag is its last
- * row. */
+/* Puts the loads of each window in the order in which the sweep meets them. */
+static void order_loads(struct presort_distributor *d)
+{
+    struct presort_hyperbatch *const x = d->x;
+    gnn_charge(d->world, GNN_WORK_TABLE_ENTRY, x->load_end[x->windows - 1]);
+    for (uint32_t w = 0; w < x->windows; w++) {
+        const uint32_t begin = presort_begin_of(x->load_end, w);
+        const uint32_t keys = presort_order_as_swept(d->hot, d->classes, x->loads + begin, x->load_end[w] - begin);
+        gnn_charge(d->world, GNN_WORK_SORTED_KEY, keys);
+    }
+}
+
+static struct lane features_lane(const struct presort_distributor *d)
+{
+    return (struct lane){.stream = d->features,
+                         .reader = d->sweep,
+                         .next = presort_classes_next,
+                         .places = d->setup->env->dataset->node_count,
+                         .align_bytes = d->setup->align_bytes};
+}
+
+static struct lane packed_lane(const struct presort_distributor *d)
+{
+    return (struct lane){.stream = presort_hot_stream(d->hot),
+                         .reader = presort_hot_reader(d->hot),
+                         .next = presort_classes_next_packed,
+                         .places = presort_hot_packed(d->hot)->places,
+                         .align_bytes = GNN_PAGE_BYTES,
+                         .packed = true};
+}
+
+/* Cuts the sorted rows of a lane into reads: on through gaps that cost less than another request. A span's tag is its
+ * last place. */
 static bool next_span(void *ctx, struct gnn_span *out)
 {
     struct presort_distributor *const d = ctx;
-    const struct gnn_dataset *const dataset = d->setup->env->dataset;
-    const uint64_t row_bytes = dataset->row_bytes, most = sweep_span_bytes(d->setup->env, d->setup->config);
-    gnn_node row = presort_classes_next(d->classes, d->next_row), last = row;
-    if (row == dataset->node_count)
+    const struct lane *const lane = &d->lane;
+    const uint64_t row_bytes = d->setup->env->dataset->row_bytes;
+    const uint64_t most = presort_sweep_span_bytes(d->setup->env, d->setup->config);
+    uint32_t place = lane->next(d->classes, d->next_place), last = place;
+    if (place == lane->places)
         return false;
-    const uint64_t begin = gnn_round_down(row * row_bytes, d->setup->align_bytes);
-    uint64_t end = (row + UINT64_C(1)) * row_bytes;
+    const uint64_t begin = gnn_round_down(place * row_bytes, lane->align_bytes);
+    uint64_t end = (place + UINT64_C(1)) * row_bytes;
     for (;;) {
-        row = presort_classes_next(d->classes, last + 1);
-        const uint64_t at = row * row_bytes;
-        if (row == dataset->node_count || !presort_goes_on(d->setup, end, at) ||
-            gnn_round_up(at + row_bytes, d->setup->align_bytes) - begin > most)
+        place = lane->next(d->classes, last + 1);
+        const uint64_t at = place * row_bytes;
+        if (place == lane->places || !presort_goes_on(&d->setup->sizes.costs, lane->align_bytes, end, at) ||
+            gnn_round_up(at + row_bytes, lane->align_bytes) - begin > most)
             break;
-        last = row;
+        last = place;
         end = at + row_bytes;
     }
-    d->next_row = row;
-    end = gnn_min_u64(gnn_round_up(end, d->setup->align_bytes), dataset->feature_bytes);
-    *out = (struct gnn_span){.stream = d->features, .offset_bytes = begin, .len_bytes = end - begin, .tag = last};
+    d->next_place = place;
+    end = gnn_min_u64(gnn_round_up(end, lane->align_bytes), gnn_stream_bytes(lane->stream));
+    *out = (struct gnn_span){.stream = lane->stream, .offset_bytes = begin, .len_bytes = end - begin, .tag = last};
     return true;
+}
+
+/* NONE: the row is not of the packed lane, and nor are those after it. */
+static uint32_t packed_place(const struct presort_distributor *d, gnn_node row, bool sorted)
+{
+    const bool packed = sorted && gnn_bitset_has(presort_hot_packed(d->hot)->members, row);
+    return packed ? presort_hot_place(d->hot, row) : NONE;
 }
 
 /* Copies window w's loads that the span covers, and marks them. */
@@ -232,31 +312,63 @@ static enum gnn_status take_rows(struct presort_distributor *d, uint32_t w, cons
     const uint64_t row_bytes = d->setup->env->dataset->row_bytes;
     for (; d->cursor[w] < x->load_end[w]; d->cursor[w]++) {
         struct presort_load *const load = &x->loads[d->cursor[w]];
-        if (load->row > span->tag)
+        const bool sorted = presort_classes_sorted(d->classes, load->row);
+        const uint32_t place = d->lane.packed ? packed_place(d, load->row, sorted) : load->row;
+        if (place > span->tag)
             break;
-        if (!presort_classes_sorted(d->classes, load->row))
+        if (!sorted)
             continue;
-        GNN_TRY(append(d, w, data + (load->row * row_bytes - span->offset_bytes), err));
+        GNN_TRY(append(d, w, data + (place * row_bytes - span->offset_bytes), err));
         load->slot |= PRESORT_SORTED_LOAD;
     }
     return GNN_OK;
 }
 
-static enum gnn_status sweep(struct presort_distributor *d, struct gnn_err *err)
+/* Appends those of the span's rows that are packed to the file. */
+static enum gnn_status pack_rows(struct presort_distributor *d, const struct gnn_span *span, const unsigned char *data,
+                                 struct gnn_err *err)
 {
-    d->next_row = 0;
-    gnn_span_reader_start(d->sweep, next_span, d);
+    const uint64_t row_bytes = d->setup->env->dataset->row_bytes;
+    gnn_node row = presort_classes_next(d->classes, d->next_fresh);
+    for (; row <= span->tag; row = presort_classes_next(d->classes, row + 1))
+        if (presort_classes_packs(d->classes, row))
+            GNN_TRY(presort_hot_append(d->hot, row, data + (row * row_bytes - span->offset_bytes), err));
+    d->next_fresh = row;
+    return GNN_OK;
+}
+
+static enum gnn_status sweep_lane(struct presort_distributor *d, struct lane lane, bool packs, struct gnn_err *err)
+{
+    d->lane = lane;
+    d->next_place = d->next_fresh = 0;
+    gnn_span_reader_start(lane.reader, next_span, d);
     for (;;) {
         struct gnn_span span;
         void *data;
         GNN_TRY(gnn_check_stop(d->setup->env, err));
-        GNN_TRY(gnn_span_reader_next(d->sweep, &span, &data, err));
+        GNN_TRY(gnn_span_reader_next(lane.reader, &span, &data, err));
         if (data == NULL)
-            return write_rest(d, err);
+            return GNN_OK;
         gnn_charge(d->world, GNN_WORK_TABLE_ENTRY, d->x->windows);
         for (uint32_t w = 0; w < d->x->windows; w++)
             GNN_TRY(take_rows(d, w, &span, data, err));
+        if (packs)
+            GNN_TRY(pack_rows(d, &span, data, err));
     }
+}
+
+static enum gnn_status sweep(struct presort_distributor *d, struct gnn_err *err)
+{
+    const bool packs = d->x->decision.packs;
+    if (d->hot != NULL && presort_hot_packed(d->hot)->places > 0) {
+        order_loads(d);
+        GNN_TRY(sweep_lane(d, packed_lane(d), false, err));
+    }
+    if (packs)
+        presort_hot_begin(d->hot, file_bytes_allowed(d), budget_left_bytes(d));
+    GNN_TRY(sweep_lane(d, features_lane(d), packs, err));
+    GNN_TRY(write_rest(d, err));
+    return packs ? presort_hot_end(d->hot, err) : GNN_OK;
 }
 
 /* ---- a hyperbatch ---- */
@@ -282,19 +394,40 @@ static void stop(struct presort_distributor *d)
 {
     gnn_ring_reads_drain(&d->ring);
     gnn_span_reader_start(d->sweep, next_span, d);
+    if (d->hot == NULL)
+        return;
+    presort_hot_cancel(d->hot);
+    gnn_span_reader_start(presort_hot_reader(d->hot), next_span, d);
 }
 
-/* Gives the hyperbatch's extents up, so that each of its loads is read where it lies. */
+/* Gives the hyperbatch's extents up, so that each of its loads is read where it lies, ascending as direct ones are. */
 static void fall_back(struct presort_distributor *d, const struct gnn_err *why)
 {
     struct presort_hyperbatch *const x = d->x;
     stop(d);
     for (uint32_t i = 0; i < x->load_end[x->windows - 1]; i++)
         x->loads[i].slot &= ~PRESORT_SORTED_LOAD;
-    for (uint32_t w = 0; w < x->windows; w++)
+    for (uint32_t w = 0; w < x->windows; w++) {
+        const uint32_t begin = presort_begin_of(x->load_end, w);
         x->first_block[w] = NONE;
+        if (d->hot != NULL)
+            presort_order_by_row(x->loads + begin, x->load_end[w] - begin);
+    }
     d->disk_full = true;
     gnn_log_warn("presort: rows are read one by one from now on, and no longer sorted ahead: %s", why->message);
+}
+
+static void count_packed(struct presort_distributor *d, struct presort_prepared *figures)
+{
+    struct presort_hot_counts counts;
+    presort_hot_take_counts(d->hot, &counts);
+    figures->hot_rows += counts.rows;
+    figures->hot_written_bytes += counts.written_bytes;
+    figures->hot_writes += counts.writes;
+    figures->hot_read_bytes += counts.read_bytes;
+    figures->hot_full += counts.full;
+    figures->sweep_bytes += counts.read_bytes;
+    figures->sweep_ios += counts.reads;
 }
 
 static void count(struct presort_distributor *d, const struct gnn_reader_counters *before,
@@ -308,6 +441,8 @@ static void count(struct presort_distributor *d, const struct gnn_reader_counter
     figures->written_bytes += d->ring.counters.write_bytes;
     figures->writes += d->ring.counters.write_ios;
     d->ring.counters = (struct gnn_ring_counters){.write_ios = 0};
+    if (d->hot != NULL)
+        count_packed(d, figures);
 }
 
 enum gnn_status presort_distribute(struct presort_distributor *d, struct presort_hyperbatch *x,

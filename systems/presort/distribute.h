@@ -5,6 +5,10 @@
  *     staging     window 0 [block]   window 1 [block]  ...                          a block for every window
  *     scratch     0 | 1 | 0 | 2 | 1 ...           full blocks, written while the sweep goes on
  *
+ * Rows that are packed (hot.h) are swept in their file first, as they lie there, and only the others among the
+ * features, from where they are packed as the decision says. A window's sorted loads are put in the order in which the
+ * sweep meets them.
+ *
  * Each row enters the sweep once. A block for every window must fit in the staging memory, beside those that are being
  * written; with many windows blocks are smaller, and where a row does not fit into one any more nothing is sorted.
  *
@@ -14,14 +18,14 @@
 #ifndef PRESORT_DISTRIBUTE_H
 #define PRESORT_DISTRIBUTE_H
 
-#include "systems/presort/presort.h"
+#include "systems/presort/hot.h"
 
 struct presort_distributor; /* one thread at a time */
 
 uint64_t presort_distributor_bytes(const struct gnn_env *env, const struct presort_config *config,
                                    const struct presort_sizes *sizes);
-/* setup outlives it. *out is the caller's to close also after an error. */
-GNN_MUST_CHECK enum gnn_status presort_distributor_open(const struct presort_setup *setup,
+/* setup and hot outlive it; hot NULL: no rows are packed. *out is the caller's to close also after an error. */
+GNN_MUST_CHECK enum gnn_status presort_distributor_open(const struct presort_setup *setup, struct presort_hot *hot,
                                                         struct presort_distributor **out, struct gnn_err *err);
 /* Waits for writes under way. Accepts NULL. */
 void presort_distributor_close(struct presort_distributor *d);

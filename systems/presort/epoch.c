@@ -262,6 +262,18 @@ static void report_preparation(const struct presort_prepared *p, struct gnn_epoc
     gnn_epoch_figure(out, "distribute_ns", p->distribute_ns);
 }
 
+static void report_packed(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    const struct presort_prepared *const p = &e->prepared;
+    if (e->s->setup.config->hot == PRESORT_HOT_OFF)
+        return;
+    gnn_epoch_size(out, "hot_places", e->s->setup.sizes.hot_places);
+    gnn_epoch_figure(out, "hot_rows", p->hot_rows);
+    gnn_epoch_figure(out, "hot_write_bytes", p->hot_written_bytes);
+    gnn_epoch_figure(out, "hot_read_bytes", p->hot_read_bytes);
+    gnn_epoch_figure(out, "hot_full", p->hot_full);
+}
+
 static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
 {
     struct gnn_counters *const c = &out->counters;
@@ -271,8 +283,8 @@ static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
     c->needed_bytes += e->trained_rows * e->env->dataset->row_bytes;
     c->requested_bytes = e->prepared.sweep_bytes + loaded.direct_bytes + loaded.scratch_bytes;
     c->requested_ios = e->prepared.sweep_ios + loaded.direct_ios + loaded.scratch_ios;
-    c->requested_write_bytes = e->prepared.written_bytes;
-    c->requested_write_ios = e->prepared.writes;
+    c->requested_write_bytes = e->prepared.written_bytes + e->prepared.hot_written_bytes;
+    c->requested_write_ios = e->prepared.writes + e->prepared.hot_writes;
     c->rows_asked = e->trained_rows;
     c->rows_read = e->prepared.sweep_rows + loads;
     c->cache_misses = loads;
@@ -282,6 +294,7 @@ static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
     report_plan(e, &loaded, out);
     gnn_epoch_figure(out, "scratch_read_bytes", loaded.scratch_bytes);
     report_preparation(&e->prepared, out);
+    report_packed(e, out);
     gnn_training_result(&e->s->training, out);
 }
 

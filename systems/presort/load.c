@@ -112,7 +112,8 @@ static bool may_merge(const struct presort_loader *l, uint64_t begin_bytes, uint
     const uint64_t row_bytes = setup->env->dataset->row_bytes, at = row * row_bytes;
     const uint64_t end = gnn_round_up(at + row_bytes, setup->align_bytes);
     return setup->sizes.merge_buffers > 0 && end - begin_bytes <= setup->config->merge &&
-           end <= setup->env->dataset->feature_bytes && presort_goes_on(setup, end_bytes, at);
+           end <= setup->env->dataset->feature_bytes &&
+           presort_goes_on(&setup->sizes.costs, setup->align_bytes, end_bytes, at);
 }
 
 /* Takes the next read of direct loads from *at on. 0: there is none, 1: it is in *out, -1: it waits for a buffer. */

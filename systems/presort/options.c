@@ -8,11 +8,13 @@ static const char *const topology_words[] = {[PRESORT_TOPOLOGY_AUTO] = "auto",
                                              NULL};
 static const char *const class_words[] = {
     [PRESORT_AUTO] = "auto", [PRESORT_DIRECT] = "direct", [PRESORT_SORTED] = "sorted", NULL};
+static const char *const hot_words[] = {[PRESORT_HOT_OFF] = "off", [PRESORT_HOT_RUN] = "run", NULL};
 
 /* A GNN_OPT_CHOICE writes a uint32_t into its field. */
 _Static_assert(sizeof(enum presort_io) == sizeof(uint32_t), "io");
 _Static_assert(sizeof(enum presort_topology_kind) == sizeof(uint32_t), "topology");
 _Static_assert(sizeof(enum presort_choice) == sizeof(uint32_t), "classes");
+_Static_assert(sizeof(enum presort_hot_kind) == sizeof(uint32_t), "hot");
 
 #define FIELD(name) offsetof(struct presort_config, name)
 /* clang-format off */
@@ -45,11 +47,15 @@ const struct gnn_option presort_options[] = {
      .max = 100000, .help = "What a written byte costs, of one of large reads; 0 = by the device's profile, and 106 "
                             "where there is none."},
     {.name = "scratch_limit", .type = GNN_OPT_BYTES, .offset = FIELD(scratch_limit), .def = "1T",
-     .help = "Sorted rows on disk at most, half of it for each of the two hyperbatches that are alive."},
+     .help = "Sorted rows on disk at most, half of it for each of the two hyperbatches that are alive; with hot=run a "
+             "third, and a third for the packed rows."},
     {.name = "write_budget", .type = GNN_OPT_BYTES, .offset = FIELD(write_budget), .def = "1T",
      .help = "Bytes that an epoch may write; 0 = never write, so that every row is read where it lies."},
     {.name = "scratch_dir", .type = GNN_OPT_TEXT, .offset = FIELD(scratch_dir), .def = "",
      .help = "Directory of the scratch files, which have no names; empty: the dataset's."},
+    {.name = "hot", .type = GNN_OPT_CHOICE, .offset = FIELD(hot), .def = "off", .choices = hot_words,
+     .help = "Packed file of the rows that sweeps have read, for later sweeps. off: none; run: a scratch file, where "
+             "one sweep more over the same rows pays for writing them. Takes a 16th of what the cap leaves."},
     {.name = "ahead", .type = GNN_OPT_BOOL, .offset = FIELD(ahead), .def = "true",
      .help = "Prepare the next epoch's first hyperbatch while this epoch's last one trains."},
     {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "64", .min = 1, .max = 4096,

@@ -14,6 +14,7 @@ struct presort_preparer {
     struct presort_windows windows;
     struct presort_belady *belady;
     struct presort_classes *classes;
+    struct presort_hot *hot; /* NULL: no rows are packed */
     struct presort_distributor *distributor;
     uint64_t epoch;
     uint32_t next_batch; /* of the epoch */
@@ -22,17 +23,28 @@ struct presort_preparer {
 
 /* ---- open, close ---- */
 
+static enum gnn_status open_classes(struct presort_preparer *p, struct gnn_err *err)
+{
+    const struct presort_sizes *const sizes = &p->setup->sizes;
+    const struct gnn_env *const env = p->setup->env;
+    const struct presort_classes_config classes = {.node_count = env->dataset->node_count,
+                                                   .choice = p->setup->config->classes,
+                                                   .costs = sizes->costs,
+                                                   .packed = p->hot != NULL ? presort_hot_packed(p->hot) : NULL};
+    return presort_classes_open(env->world, &classes, &p->classes, err);
+}
+
 static enum gnn_status open_plan(struct presort_preparer *p, struct gnn_err *err)
 {
     const struct presort_sizes *const sizes = &p->setup->sizes;
     const struct gnn_env *const env = p->setup->env;
     const struct presort_windows_config windows = presort_windows_config_of(env, p->setup->config, sizes);
     const struct presort_belady_config belady = presort_belady_config_of(env, sizes);
-    const struct presort_classes_config classes = {
-        .node_count = env->dataset->node_count, .choice = p->setup->config->classes, .costs = sizes->costs};
     GNN_TRY(presort_windows_open(env->world, &windows, &p->windows, err));
     GNN_TRY(presort_belady_open(env->world, &belady, &p->belady, err));
-    return presort_classes_open(env->world, &classes, &p->classes, err);
+    if (sizes->hot_places > 0)
+        GNN_TRY(presort_hot_open(p->setup, presort_belady_held(p->belady), &p->hot, err));
+    return open_classes(p, err);
 }
 
 enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct presort_preparer **out,
@@ -46,7 +58,7 @@ enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct 
     GNN_TRY(presort_sampling_open(env, setup->config->readahead, setup->topology, &p->sampling, err));
     GNN_TRY(gnn_batch_open(env->world, &p->batch, err));
     GNN_TRY(open_plan(p, err));
-    return presort_distributor_open(setup, &p->distributor, err);
+    return presort_distributor_open(setup, p->hot, &p->distributor, err);
 }
 
 void presort_preparer_close(struct presort_preparer *p)
@@ -54,6 +66,7 @@ void presort_preparer_close(struct presort_preparer *p)
     if (p == NULL)
         return;
     presort_distributor_close(p->distributor);
+    presort_hot_close(p->hot);
     presort_classes_close(p->classes);
     presort_belady_close(p->belady);
     presort_windows_close(&p->windows);
@@ -93,10 +106,11 @@ static enum gnn_status inspect(struct presort_preparer *p, struct presort_hyperb
     x->batches = p->windows.batches;
     x->windows = p->windows.lists.windows;
     memcpy(x->batch_end, p->windows.batch_end, x->windows * sizeof *x->batch_end);
-    if (p->next_batch < sizes->batches)
-        return GNN_OK;
-    p->epoch++;
-    p->next_batch = 0;
+    if (p->next_batch == sizes->batches) {
+        p->epoch++;
+        p->next_batch = 0;
+    }
+    x->more = p->epoch < p->setup->env->workload->epochs;
     return GNN_OK;
 }
 
@@ -115,6 +129,8 @@ static void plan(struct presort_preparer *p, struct presort_hyperbatch *x)
             presort_classes_add(p->classes, x->loads[i].row);
     }
     gnn_charge(p->setup->env->world, GNN_WORK_TABLE_ENTRY, loads);
+    if (p->hot != NULL)
+        presort_hot_expect(p->hot, x->more);
     presort_classes_decide(p->classes, presort_distributor_room(p->distributor, x), &x->decision);
     assert(x->decision.loads == loads);
 }

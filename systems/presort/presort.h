@@ -1,6 +1,7 @@
 /* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c), and what an open system is
  * made of. The parts are opaque here; their headers say what they do: windows.h, belady.h and classes.h plan a
- * hyperbatch, distribute.h sorts it, load.h brings its windows in, epoch.c orders all of it. */
+ * hyperbatch, distribute.h sorts it, hot.h packs what it swept, load.h brings its windows in, epoch.c orders all of
+ * it. */
 #ifndef PRESORT_H
 #define PRESORT_H
 
@@ -17,6 +18,7 @@
 /* ---- options.c ---- */
 
 enum presort_io { PRESORT_IO_DIRECT, PRESORT_IO_BUFFERED };
+enum presort_hot_kind { PRESORT_HOT_OFF, PRESORT_HOT_RUN };
 
 struct presort_config {
     uint32_t hyperbatch;                       /* mini-batches at most; 0: an epoch's */
@@ -29,6 +31,7 @@ struct presort_config {
     uint32_t write_cost;  /* percent of a read byte's; 0: the device's */
     uint64_t scratch_limit, write_budget;
     char scratch_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
+    enum presort_hot_kind hot;
     bool ahead;
     uint32_t depth, write_depth, sweep_depth;
     uint64_t sweep_read, merge; /* bytes of a read of the sweep, of one of neighbouring direct rows, at most */
@@ -44,6 +47,12 @@ extern const struct gnn_option presort_options[];
 static inline unsigned presort_direct_flag(const struct presort_config *config)
 {
     return config->io == PRESORT_IO_DIRECT ? (unsigned)GNN_OPEN_DIRECT : 0U;
+}
+
+/* Bytes of one read of a sweep at most: a row with the sectors that it begins and ends in has room. */
+static inline uint64_t presort_sweep_span_bytes(const struct gnn_env *env, const struct presort_config *config)
+{
+    return gnn_max_u64(gnn_span_room(env->dataset->row_bytes) + UINT64_C(2) * GNN_PAGE_BYTES, config->sweep_read);
 }
 
 /* ---- sizes.c ---- */
@@ -65,6 +74,7 @@ struct presort_sizes {
     uint32_t slots;         /* rows in memory */
     uint32_t blocks_max;    /* of a hyperbatch in the scratch file */
     uint32_t merge_buffers; /* of merged reads in flight; 0: each direct row is read by itself */
+    uint32_t hot_places;    /* of packed rows; 0: none are packed */
     uint64_t staging_bytes;
     uint64_t topology_bytes; /* that the neighbour lists have, or may have */
     struct presort_costs costs;
@@ -96,11 +106,11 @@ struct presort_setup {
 
 /* Whether a read that has come to the end of a row goes on to the row at at_bytes: what it adds costs less than another
  * request, or begins in a sector that is read anyway. */
-static inline bool presort_goes_on(const struct presort_setup *setup, uint64_t end_bytes, uint64_t at_bytes)
+static inline bool presort_goes_on(const struct presort_costs *costs, uint32_t align_bytes, uint64_t end_bytes,
+                                   uint64_t at_bytes)
 {
-    const struct presort_costs *const costs = &setup->sizes.costs;
     return at_bytes - end_bytes + costs->row_bytes <= costs->random_bytes ||
-           gnn_round_down(at_bytes, setup->align_bytes) < gnn_round_up(end_bytes, setup->align_bytes);
+           gnn_round_down(at_bytes, align_bytes) < gnn_round_up(end_bytes, align_bytes);
 }
 
 /* ---- hyperbatch.c ---- */
@@ -116,6 +126,7 @@ struct presort_hyperbatch {
     const struct presort_setup *setup;
     uint64_t epoch;
     uint32_t first_batch, batches, windows;
+    bool more;                  /* the run has another one after it */
     uint32_t *batch_end;        /* (windows_max) mini-batches of window j and those before it */
     struct presort_load *loads; /* (members_max) of window j: loads[load_end[j - 1] .. load_end[j]) */
     uint32_t *load_end;         /* (windows_max) */
@@ -144,6 +155,9 @@ struct presort_prepared {
     uint64_t inspect_ns, plan_ns, distribute_ns;
     uint64_t sweep_rows, sweep_bytes, sweep_ios, written_bytes, writes;
     uint64_t fallbacks; /* hyperbatches whose rows are read one by one because the disk was full */
+    uint64_t hot_rows, hot_written_bytes, hot_writes; /* that were packed */
+    uint64_t hot_read_bytes;                          /* of the sweep, from the packed file */
+    uint64_t hot_full;                                /* sweeps not packed because the disk was full */
 };
 
 /* setup outlives it. */

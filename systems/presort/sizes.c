@@ -1,8 +1,8 @@
 /* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
  * beyond the least that lists and rows need, is cut up once: a share for the pages of the neighbour lists, a fifth of
- * the rest for lists, an eighth for staging, a little for merged reads, and rows get what remains. Nothing depends on
- * what mini-batches will hold but the least: windows are cut by rows and hyperbatches by their lists (windows.h),
- * blocks by the windows there are (distribute.h). */
+ * the rest for lists, an eighth for staging, a little for merged reads and for packed rows, and rows get what remains.
+ * Nothing depends on what mini-batches will hold but the least: windows are cut by rows and hyperbatches by their lists
+ * (windows.h), blocks by the windows there are (distribute.h). */
 #include "harness/system/plan.h"
 
 #include "harness/system/extraction.h"
@@ -17,6 +17,7 @@ enum {
     LIST_SHARE = 5,    /* of what is left, 1 in so many for lists, */
     STAGING_SHARE = 8, /* and likewise for staging */
     MERGE_SHARE = 32,  /* and for buffers of merged reads */
+    HOT_SHARE = 16,    /* and for the index and the buffers of packed rows */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
     /* Without a profile of the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
     SATA_RANDOM_BYTES = 5632,
@@ -208,6 +209,16 @@ static void choose_merging(struct gnn_memory_plan *plan, const struct presort_co
     gnn_plan_part(plan, "buffers of merged reads", "presort.merge", gnn_mul_bytes(out->merge_buffers, config->merge));
 }
 
+/* What has no room in its share is not packed, and takes nothing. */
+static void choose_hot(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
+                       struct presort_sizes *out)
+{
+    if (config->hot == PRESORT_HOT_OFF || config->classes == PRESORT_DIRECT)
+        return;
+    out->hot_places = presort_hot_places(plan->env, config, spare == UINT64_MAX ? UINT64_MAX : spare / HOT_SHARE);
+    gnn_plan_part(plan, "packed rows", "presort.hot", presort_hot_bytes(plan->env, config, out->hot_places));
+}
+
 static void choose_rows(struct gnn_memory_plan *plan, const struct presort_config *config, struct presort_sizes *out)
 {
     const struct gnn_env *const env = plan->env;
@@ -257,6 +268,7 @@ enum gnn_status presort_size(const struct presort_config *config, uint64_t topol
     choose_lists(plan, config, spare, out);
     choose_staging(plan, config, spare, out);
     choose_merging(plan, config, spare, out);
+    choose_hot(plan, config, spare, out);
     choose_rows(plan, config, out);
     return GNN_OK;
 }

@@ -38,7 +38,7 @@ static const struct {
     {"agnes", {"agnes.hyperbatch=3", "agnes.feature_cache=100K", "agnes.layout=random"}},
     {"diskgnn", {"diskgnn.segment=4", "diskgnn.disk_rows=500", "diskgnn.partitions=4", "diskgnn.checkpoint=64K"}},
     {"mariusgnn", {"mariusgnn.partitions=15", "mariusgnn.capacity=6", "mariusgnn.policy=replace"}},
-    {"presort", {"presort.hyperbatch=3", "presort.row_memory=1", "presort.classes=sorted"}},
+    {"presort", {"presort.hyperbatch=3", "presort.row_memory=1", "presort.classes=sorted", "presort.hot=run"}},
 };
 
 enum target { WORKER, SUPERVISOR, BOTH, TARGETS };

@@ -67,6 +67,7 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--sample-only"},
         {"--system", "presort"},
         {"--system", "presort", "--set", "presort.classes=direct", "--batch", "8"},
+        {"--system", "presort", "--set", "presort.hot=run"},
     };
     static const uint32_t above_kib[] = {16, 200, 1500};
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {

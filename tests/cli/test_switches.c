@@ -226,6 +226,7 @@ static const struct switch_case cases[] = {
     {"presort.scratch_limit", "1", "figures.sorted_loads", {ALL_SORTED}},
     {"presort.write_budget", "0", "figures.sorted_loads", {ALL_SORTED}},
     {"presort.scratch_dir", "/tmp", NULL, {NULL}}, /* a place */
+    {"presort.hot", "run", "figures.hot_write_bytes", {ALL_SORTED, "--epochs", "2"}},
     {"presort.ahead", "false", "figures.sweep_rows", {ALL_SORTED, "--epochs", "2"}},
     {"presort.depth", "1", "wall_ns", {ALL_DIRECT}},
     {"presort.merge", "0", "figures.direct_reads", {ALL_DIRECT}},

@@ -44,6 +44,7 @@ static const struct planned variants[] = {
     {"mariusgnn", OPTIONS("partitions=12", "capacity=5", "policy=replace", "edges=in")},
     {"presort", OPTIONS("hyperbatch=3", "topology=mapped")},
     {"presort", OPTIONS("topology=resident", "merge=0", "row_memory=600K")},
+    {"presort", OPTIONS("hot=run", "sweep_read=8K", "block=4K")},
 };
 
 /* Sizes that are given, where a cap changes nothing. */

@@ -85,11 +85,15 @@ static void test_rows_are_the_files_rows(void **state)
             check_rows_of(world, &f.graph, "agnes", OPTIONS("io=buffered", "hyperbatch=3", "feature_cache=1"));
             check_rows_of(world, &f.graph, "diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=50", "page=512"));
             check_rows_of(world, &f.graph, "presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3"));
+            check_rows_of(world, &f.graph, "presort",
+                          OPTIONS("io=buffered", "row_memory=1", "classes=sorted", "hyperbatch=2", "hot=run"));
             check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("io=buffered", "partitions=7", "capacity=4"));
             if (f.direct) {
                 check_rows_of(world, &f.graph, "presort", OPTIONS("row_memory=1", "classes=direct", "depth=3"));
                 check_rows_of(world, &f.graph, "presort",
                               OPTIONS("row_memory=1", "classes=sorted", "block=16K", "sweep_read=4K", "window=1"));
+                check_rows_of(world, &f.graph, "presort",
+                              OPTIONS("row_memory=1", "classes=sorted", "hyperbatch=2", "hot=run", "random_read=64K"));
                 check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("partitions=15", "capacity=5", "edges=in"));
                 check_rows_of(world, &f.graph, "diskgnn", OPTIONS("chunk_request=4K", "pipeline=false"));
                 check_rows_of(world, &f.graph, "diskgnn",

@@ -240,6 +240,7 @@ static void test_losses_agree_to_the_bit(void **state)
         {"presort", OPTIONS("io=buffered")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3", "window=1", "classes=sorted", "block=4K")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "topology=mapped", "classes=direct")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=2", "classes=sorted", "hot=run")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
