@@ -159,7 +159,7 @@ static enum gnn_status size_with(const struct gnn_env *env, const struct gnndriv
 }
 
 /* Sized first with the fewest slots. The share is of what the cap leaves beside all else, which grows with the slots:
- * after three rounds it is met where a slot's tables are small beside its rows, and passed by some percent where not. */
+ * after three rounds it is met where a slot's tables are small beside its rows, and passed a little where not. */
 enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config, uint32_t batch_nodes,
                               uint32_t align_bytes, struct gnndrive_sizes *out, struct gnn_err *err)
 {
