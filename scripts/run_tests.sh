@@ -137,7 +137,7 @@ else
     until [ -e "$state/shared" ] || ! kill -0 "$lane" 2>/dev/null; do sleep 0.1; done
     run_all alone
     run_all computes
-    wait "$lane"
+    wait "$lane" 2>/dev/null || true # it may have ended, and been forgotten, long ago
     lane=
     for n in "${!programs[@]}"; do # a lane that was killed has no row of its own
         [ -e "$state/$n.end" ] || { echo "not run to its end" >>"$(log_of "$n")" && echo "125 0" >"$state/$n.end"; }
