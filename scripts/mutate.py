@@ -334,8 +334,8 @@ def judge_drawn(tree, source, number, text, limit_s):
     """Verdict on one mutant of the sample."""
     was = (tree.root / source).read_text(encoding="utf-8").splitlines()[number - 1].strip()
     row = {"id": id_of(source, number, text), "file": source, "line": number, "was": was, "is": text.strip()}
-    def change(lines):
-        return lines[:number - 1] + [text] + lines[number:]
+    def change(lines):  # the lines below keep their numbers, which assertions have in their code
+        return lines[:number - 1] + [" ".join(text.split("\n")).rstrip() + "\n"] + lines[number:]
     return dict(row, **judge(tree, source, change, [number], limit_s))
 
 
