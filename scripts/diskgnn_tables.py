@@ -12,7 +12,7 @@ compares it (tests/style/test_results.sh).
 
   scripts/diskgnn_tables.py                                          # at 1/100: five minutes of one core
   scripts/diskgnn_tables.py --parts table4,table5,fig14 --scale 1/10  # a quarter of an hour
-  scripts/diskgnn_tables.py --parts table1,fig14 --rows DiskGNN --scale 1/1 # half an hour, and 25 GB for graph samples in TMPDIR
+  scripts/diskgnn_tables.py --parts table1,fig14 --rows DiskGNN --scale 1/1 # 45 minutes beside other work, and 25 GB for graph samples in TMPDIR
 
 What another scale gave of a part stays in the CSV file, and on the page beside it.
 """

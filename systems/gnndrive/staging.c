@@ -215,8 +215,8 @@ uint32_t gnndrive_staging_find(struct gnndrive_staging *s, uint32_t rank, uint32
     return slot;
 }
 
-/* Under the lock of the slot's portion: nobody finds its group any more. The table says another slot, or none, where
- * this one's group was never read, or was read into that other one later: then that stays. */
+/* Takes the slot's group out of the table, under the lock of the slot's portion. The table says another slot, or none,
+ * where this one's group was never read, or was read into that other one later: then that stays. */
 static void unpublish(struct gnndrive_staging *s, uint32_t slot)
 {
     uint32_t expected = slot;

@@ -4,8 +4,8 @@
  * Source   GNNDrive (ICPP 2024) section 4.3: each subprocess reserves a portion, asks the others for space when its own
  *          is exhausted, and uses data that is present in another's portion
  * Slots    ready (it holds its group, which is published, so that others find it) or not (a read is on its way into
- *          it, or failed), with a count of those who use it. A slot that nobody uses is on its portion's list, least
- *          recently used first, and may be taken by anybody
+ *          it, or failed), with a count of those who use it. A slot without users is on its portion's list, least
+ *          recently used first, and any rank may take it
  * Order    the old group is unpublished before the slot is handed out, so before a read into it is submitted; a slot
  *          is held while it is loaded and while it is copied to a GPU
  * Differs  the released code has no borrowing (an overrun writes into the next rank's portion) and unpublishes after
@@ -73,8 +73,8 @@ void gnndrive_staging_release(struct gnndrive_staging *staging, uint32_t slot);
 GNN_MUST_CHECK enum gnn_status gnndrive_staging_wait(struct gnndrive_staging *staging, uint32_t rank,
                                                      struct gnn_err *err);
 
-/* While nobody uses it: every slot is on its portion's list, and every published group is where the table says.
- * GNN_EBUG names the first breach. For tests and ends of epochs. */
+/* Checks, while no rank uses the buffer, that every slot is on its portion's list, and every published group where the
+ * table says. GNN_EBUG names the first breach. For tests and ends of epochs. */
 GNN_MUST_CHECK enum gnn_status gnndrive_staging_check(struct gnndrive_staging *staging, struct gnn_err *err);
 
 #endif

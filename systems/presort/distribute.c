@@ -13,7 +13,7 @@
 #define NONE UINT32_MAX
 
 /* Rows that are swept together, each at its place: the packed ones, or the others among the features. */
-struct lane {
+struct pass {
     const struct gnn_stream *stream;
     struct gnn_span_reader *reader;
     uint32_t (*next)(const struct presort_classes *classes, uint32_t place); /* that has a sorted row */
@@ -38,8 +38,8 @@ struct presort_distributor {
     /* Of one distribution. */
     struct presort_hyperbatch *x;
     const struct presort_classes *classes;
-    struct lane lane;
-    uint32_t next_place; /* of the lane's next read */
+    struct pass pass;
+    uint32_t next_place; /* of the pass's next read */
     gnn_node next_fresh; /* among the features: rows before it are packed, or were passed */
 };
 
@@ -250,18 +250,18 @@ static void order_loads(struct presort_distributor *d)
     }
 }
 
-static struct lane features_lane(const struct presort_distributor *d)
+static struct pass features_pass(const struct presort_distributor *d)
 {
-    return (struct lane){.stream = d->features,
+    return (struct pass){.stream = d->features,
                          .reader = d->sweep,
                          .next = presort_classes_next,
                          .places = d->setup->env->dataset->node_count,
                          .align_bytes = d->setup->align_bytes};
 }
 
-static struct lane packed_lane(const struct presort_distributor *d)
+static struct pass packed_pass(const struct presort_distributor *d)
 {
-    return (struct lane){.stream = presort_hot_stream(d->hot),
+    return (struct pass){.stream = presort_hot_stream(d->hot),
                          .reader = presort_hot_reader(d->hot),
                          .next = presort_classes_next_packed,
                          .places = presort_hot_packed(d->hot)->places,
@@ -269,35 +269,35 @@ static struct lane packed_lane(const struct presort_distributor *d)
                          .packed = true};
 }
 
-/* Cuts the sorted rows of a lane into reads: on through gaps that cost less than another request. A span's tag is its
+/* Cuts the sorted rows of a pass into reads: on through gaps that cost less than another request. A span's tag is its
  * last place. */
 static bool next_span(void *ctx, struct gnn_span *out)
 {
     struct presort_distributor *const d = ctx;
-    const struct lane *const lane = &d->lane;
+    const struct pass *const pass = &d->pass;
     const uint64_t row_bytes = d->setup->env->dataset->row_bytes;
     const uint64_t most = presort_sweep_span_bytes(d->setup->env, d->setup->config);
-    uint32_t place = lane->next(d->classes, d->next_place), last = place;
-    if (place == lane->places)
+    uint32_t place = pass->next(d->classes, d->next_place), last = place;
+    if (place == pass->places)
         return false;
-    const uint64_t begin = gnn_round_down(place * row_bytes, lane->align_bytes);
+    const uint64_t begin = gnn_round_down(place * row_bytes, pass->align_bytes);
     uint64_t end = (place + UINT64_C(1)) * row_bytes;
     for (;;) {
-        place = lane->next(d->classes, last + 1);
+        place = pass->next(d->classes, last + 1);
         const uint64_t at = place * row_bytes;
-        if (place == lane->places || !presort_goes_on(&d->setup->sizes.costs, lane->align_bytes, end, at) ||
-            gnn_round_up(at + row_bytes, lane->align_bytes) - begin > most)
+        if (place == pass->places || !presort_goes_on(&d->setup->sizes.costs, pass->align_bytes, end, at) ||
+            gnn_round_up(at + row_bytes, pass->align_bytes) - begin > most)
             break;
         last = place;
         end = at + row_bytes;
     }
     d->next_place = place;
-    end = gnn_min_u64(gnn_round_up(end, lane->align_bytes), gnn_stream_bytes(lane->stream));
-    *out = (struct gnn_span){.stream = lane->stream, .offset_bytes = begin, .len_bytes = end - begin, .tag = last};
+    end = gnn_min_u64(gnn_round_up(end, pass->align_bytes), gnn_stream_bytes(pass->stream));
+    *out = (struct gnn_span){.stream = pass->stream, .offset_bytes = begin, .len_bytes = end - begin, .tag = last};
     return true;
 }
 
-/* NONE: the row is not of the packed lane, and nor are those after it. */
+/* NONE: the row is not of the packed pass, and nor are those after it. */
 static uint32_t packed_place(const struct presort_distributor *d, gnn_node row, bool sorted)
 {
     const bool packed = sorted && gnn_bitset_has(presort_hot_packed(d->hot)->members, row);
@@ -313,7 +313,7 @@ static enum gnn_status take_rows(struct presort_distributor *d, uint32_t w, cons
     for (; d->cursor[w] < x->load_end[w]; d->cursor[w]++) {
         struct presort_load *const load = &x->loads[d->cursor[w]];
         const bool sorted = presort_classes_sorted(d->classes, load->row);
-        const uint32_t place = d->lane.packed ? packed_place(d, load->row, sorted) : load->row;
+        const uint32_t place = d->pass.packed ? packed_place(d, load->row, sorted) : load->row;
         if (place > span->tag)
             break;
         if (!sorted)
@@ -337,16 +337,16 @@ static enum gnn_status pack_rows(struct presort_distributor *d, const struct gnn
     return GNN_OK;
 }
 
-static enum gnn_status sweep_lane(struct presort_distributor *d, struct lane lane, bool packs, struct gnn_err *err)
+static enum gnn_status sweep_pass(struct presort_distributor *d, struct pass pass, bool packs, struct gnn_err *err)
 {
-    d->lane = lane;
+    d->pass = pass;
     d->next_place = d->next_fresh = 0;
-    gnn_span_reader_start(lane.reader, next_span, d);
+    gnn_span_reader_start(pass.reader, next_span, d);
     for (;;) {
         struct gnn_span span;
         void *data;
         GNN_TRY(gnn_check_stop(d->setup->env, err));
-        GNN_TRY(gnn_span_reader_next(lane.reader, &span, &data, err));
+        GNN_TRY(gnn_span_reader_next(pass.reader, &span, &data, err));
         if (data == NULL)
             return GNN_OK;
         gnn_charge(d->world, GNN_WORK_TABLE_ENTRY, d->x->windows);
@@ -362,11 +362,11 @@ static enum gnn_status sweep(struct presort_distributor *d, struct gnn_err *err)
     const bool packs = d->x->decision.packs;
     if (d->hot != NULL && presort_hot_packed(d->hot)->places > 0) {
         order_loads(d);
-        GNN_TRY(sweep_lane(d, packed_lane(d), false, err));
+        GNN_TRY(sweep_pass(d, packed_pass(d), false, err));
     }
     if (packs)
         presort_hot_begin(d->hot, file_bytes_allowed(d), budget_left_bytes(d));
-    GNN_TRY(sweep_lane(d, features_lane(d), packs, err));
+    GNN_TRY(sweep_pass(d, features_pass(d), packs, err));
     GNN_TRY(write_rest(d, err));
     return packs ? presort_hot_end(d->hot, err) : GNN_OK;
 }

@@ -1,5 +1,5 @@
 /* The packed file of rows in use: a row that a sweep reads from among the features is appended to it as well, so that
- * later sweeps of the run read it there, beside others in use and not among rows that nobody uses.
+ * later sweeps of the run read it there, beside others in use and not among rows that no mini-batch uses.
  *
  *     features   . . 3 . . . . 8 . . . . . 14 . .          a sweep reads through the gaps
  *     packed     3 8 14 | 5 9 | ...                        each sweep's new rows ascending, from a page of their own
