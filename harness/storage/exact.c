@@ -85,7 +85,8 @@ enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file, uin
 }
 
 static enum gnn_status read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                                   uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
+                                   uint64_t len_bytes, uint64_t need_bytes, const struct gnn_ids_wanted *wanted,
+                                   struct gnn_err *err)
 {
     assert(need_bytes <= len_bytes);
     struct transfer t = {
@@ -93,7 +94,7 @@ static enum gnn_status read_window(struct gnn_world *world, struct gnn_file *fil
     GNN_TRY(begin_transfer(&t, dst, err));
     while (t.done_bytes < len_bytes) {
         const uint64_t at = offset_bytes + t.done_bytes, left = len_bytes - t.done_bytes;
-        const int64_t moved = gnn_file_read(world, file, at, (unsigned char *)dst + t.done_bytes, left);
+        const int64_t moved = gnn_file_read_ids(world, file, at, (unsigned char *)dst + t.done_bytes, left, wanted);
         assert(moved <= (int64_t)left);
         if (moved > 0 && t.done_bytes + (uint64_t)moved >= need_bytes)
             return GNN_OK;
@@ -112,10 +113,17 @@ static enum gnn_status read_window(struct gnn_world *world, struct gnn_file *fil
 enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                                 uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
 {
+    return gnn_read_window_ids(world, file, offset_bytes, dst, len_bytes, need_bytes, NULL, err);
+}
+
+enum gnn_status gnn_read_window_ids(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                                    uint64_t len_bytes, uint64_t need_bytes, const struct gnn_ids_wanted *wanted,
+                                    struct gnn_err *err)
+{
     if (world->read_times == NULL || len_bytes == 0)
-        return read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, err);
+        return read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, wanted, err);
     const uint64_t start_ns = gnn_observed_ns(world);
-    GNN_TRY(read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, err));
+    GNN_TRY(read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, wanted, err));
     return gnn_read_times_note(world, gnn_observed_ns(world) - start_ns, err);
 }
 

@@ -15,6 +15,12 @@ GNN_MUST_CHECK enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_
 GNN_MUST_CHECK enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
                                                void *dst, uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err);
 
+/* As gnn_read_window by a caller that looks at the wanted IDs alone (world.h, gnn_file_read_ids). */
+GNN_MUST_CHECK enum gnn_status gnn_read_window_ids(struct gnn_world *world, struct gnn_file *file,
+                                                   uint64_t offset_bytes, void *dst, uint64_t len_bytes,
+                                                   uint64_t need_bytes, const struct gnn_ids_wanted *wanted,
+                                                   struct gnn_err *err);
+
 /* As gnn_read_all; GNN_ENOSPC when the disk is full. What was written so far stays. */
 GNN_MUST_CHECK enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
                                              const void *src, uint64_t len_bytes, struct gnn_err *err);

@@ -154,13 +154,15 @@ static void be_slow(struct faulty *f)
 /* ---- single reads and writes, memory, mappings ---- */
 
 static int64_t faulty_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                                uint64_t len_bytes)
+                                uint64_t len_bytes, const struct gnn_ids_wanted *wanted)
 {
     struct faulty *f = faulty_of(w);
     const struct verdict verdict = judge_read(f, file, offset_bytes, len_bytes);
     if (verdict.slow)
         be_slow(f);
-    return verdict.error != 0 ? verdict.error : gnn_file_read(f->inner, file, offset_bytes, dst, verdict.len_bytes);
+    if (verdict.error != 0)
+        return verdict.error;
+    return gnn_file_read_ids(f->inner, file, offset_bytes, dst, verdict.len_bytes, wanted);
 }
 
 static int64_t faulty_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,

@@ -77,6 +77,13 @@ struct gnn_file_info {
     bool direct;
 };
 
+/* IDs of a file that a read is for: ID i stands at i * id_bytes (4 or 8). Ascending. */
+struct gnn_ids_wanted {
+    const uint64_t *index; /* (count) */
+    uint64_t count;
+    uint32_t id_bytes;
+};
+
 enum gnn_map_advice {
     GNN_MAP_RANDOM, /* no readahead: one fault reads one page */
     GNN_MAP_NORMAL, /* the kernel's default readahead */
@@ -180,7 +187,7 @@ struct gnn_world_ops {
     void (*file_info)(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out);
     const char *(*file_path)(struct gnn_world *w, const struct gnn_file *file);
     int64_t (*file_read)(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                         uint64_t len_bytes);
+                         uint64_t len_bytes, const struct gnn_ids_wanted *wanted);
     int64_t (*file_write)(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
                           uint64_t len_bytes);
     enum gnn_status (*file_sync)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
@@ -420,7 +427,15 @@ static inline const char *gnn_file_path(struct gnn_world *w, const struct gnn_fi
 static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                                     uint64_t len_bytes)
 {
-    return w->ops->file_read(w, file, offset_bytes, dst, len_bytes);
+    return w->ops->file_read(w, file, offset_bytes, dst, len_bytes, NULL);
+}
+/* As gnn_file_read by a caller that looks at the wanted IDs alone: those that were moved stand at their places in dst,
+ * its other bytes are undefined. The simulated world computes no more of a generated graph than that, which is most of
+ * a read's cost on the host where a page is read for one neighbour. wanted NULL: all bytes. */
+static inline int64_t gnn_file_read_ids(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                                        uint64_t len_bytes, const struct gnn_ids_wanted *wanted)
+{
+    return w->ops->file_read(w, file, offset_bytes, dst, len_bytes, wanted);
 }
 static inline int64_t gnn_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
                                      uint64_t len_bytes)

@@ -322,12 +322,13 @@ static enum gnn_status draw_from_file(struct source *s, const struct request *r,
     for (uint64_t at = start; at < list_end; at += GINEX_LIST_BUFFER_BYTES) {
         const uint64_t len = gnn_min_u64(end - at, GINEX_LIST_BUFFER_BYTES);
         const uint64_t need = gnn_min_u64(list_end - at, len);
-        GNN_TRY(gnn_read_window(n->env->world, n->indices, at, s->buffer, len, need, err));
-        tally->bytes += len;
-        tally->ios++;
         uint32_t end_draw = at + len >= list_end ? r->count : next;
         while (end_draw < r->count && r->draw[end_draw] * id_bytes < at + len)
             end_draw++;
+        const struct gnn_ids_wanted wanted = {r->draw + next, end_draw - next, n->id_bytes};
+        GNN_TRY(gnn_read_window_ids(n->env->world, n->indices, at, s->buffer, len, need, &wanted, err));
+        tally->bytes += len;
+        tally->ios++;
         pick(r, next, end_draw, s->buffer, n->id_bytes, at / id_bytes);
         next = end_draw;
     }

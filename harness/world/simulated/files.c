@@ -345,7 +345,8 @@ static void wait_until(struct simulated *s, uint64_t done_ns)
         sim_sleep_until(&s->base, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
 }
 
-int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst, uint64_t len_bytes)
+int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst, uint64_t len_bytes,
+                      const struct gnn_ids_wanted *wanted)
 {
     struct simulated *const s = simulated_of(w);
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
@@ -359,7 +360,8 @@ int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offse
     const uint64_t done_ns = sim_file_start_read(s, file, sim_now(s->executor), offset_bytes, (uint64_t)bytes, &cpu_ps);
     wait_until(s, done_ns);
     sim_cpu(s->executor, file->direct ? cpu->complete_ns * SIM_PS_PER_NS : cpu_ps);
-    sim_file_fetch(s, file, offset_bytes, (uint64_t)bytes, dst);
+    if (wanted == NULL || !sim_inode_fetch_ids(file->inode, offset_bytes, (uint64_t)bytes, wanted, dst))
+        sim_file_fetch(s, file, offset_bytes, (uint64_t)bytes, dst);
     return bytes;
 }
 

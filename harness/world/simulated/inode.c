@@ -1,5 +1,7 @@
 #include "harness/world/simulated/inode.h"
 
+#include "harness/base/id_width.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -155,6 +157,35 @@ void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint6
         fetch_written(inode, offset_bytes, len_bytes, dst);
         return;
     }
+}
+
+bool sim_inode_fetch_ids(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
+                         const struct gnn_ids_wanted *wanted, void *dst)
+{
+    enum { STEP = 64 };
+    const struct gnn_content *const content = inode->content;
+    const uint64_t id_bytes = wanted->id_bytes;
+    if (content == NULL || content->gather_ids == NULL || content->id_bytes != id_bytes ||
+        (offset_bytes | len_bytes) % id_bytes != 0)
+        return false;
+    assert(offset_bytes <= inode->size_bytes);
+    assert(len_bytes <= inode->size_bytes - offset_bytes);
+    const uint64_t begin = offset_bytes / id_bytes, end = begin + len_bytes / id_bytes;
+    uint64_t i = 0;
+    while (i < wanted->count && wanted->index[i] < begin)
+        i++;
+    while (i < wanted->count && wanted->index[i] < end) {
+        gnn_node ids[STEP];
+        uint64_t count = 1;
+        while (count < STEP && i + count < wanted->count && wanted->index[i + count] < end)
+            count++;
+        content->gather_ids(content, wanted->index + i, count, ids);
+        for (uint64_t k = 0; k < count; k++)
+            gnn_ids_store(ids + k, 1, wanted->id_bytes,
+                          (unsigned char *)dst + (wanted->index[i + k] - begin) * id_bytes);
+        i += count;
+    }
+    return true;
 }
 
 /* ---- writing ---- */

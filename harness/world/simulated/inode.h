@@ -67,6 +67,11 @@ static inline uint64_t sim_inode_device_offset(const struct sim_inode *inode, ui
 /* dst (len_bytes), all of it inside the file. */
 void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, void *dst);
 
+/* dst (len_bytes) has the wanted IDs of the range at their places, other bytes stay. false, and nothing was done, where
+ * the file's content cannot give single IDs of that width, or the range cuts one: fetch all of it then. */
+GNN_MUST_CHECK bool sim_inode_fetch_ids(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
+                                        const struct gnn_ids_wanted *wanted, void *dst);
+
 /* Written files: src NULL stands for bytes that are not kept. Grows the file. false: out of host memory. */
 GNN_MUST_CHECK bool sim_inode_store(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
                                     const void *src);
