@@ -25,6 +25,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHUNK = 64 };
 
@@ -194,20 +195,21 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
  * ring is full. */
 static enum gnn_status submit_range(struct extraction *x, uint32_t next, uint32_t end, struct gnn_err *err)
 {
-    struct gnn_load loads[CHUNK];
-    while (next < end) {
-        uint32_t count = 0, at = next, accepted;
-        for (; at < end && count < CHUNK; at++)
-            if (!present(x, at))
-                loads[count++] = load_of(x, at);
+    struct gnn_load loads[CHUNK]; /* offered; those that a full ring turns away are offered again, with others behind */
+    uint32_t count = 0;
+    for (;;) {
+        uint32_t accepted;
+        for (; next < end && count < CHUNK; next++)
+            if (!present(x, next))
+                loads[count++] = load_of(x, next);
         if (count == 0)
             return GNN_OK;
         GNN_TRY(gnn_reader_submit(x->own->reader, loads, count, &accepted, err));
         assert(accepted <= count);
-        next = accepted < count ? (uint32_t)loads[accepted].tag : at;
+        count -= accepted;
+        memmove(loads, loads + accepted, count * sizeof *loads);
         GNN_TRY(harvest(x, accepted == 0 ? 1 : 0, err));
     }
-    return GNN_OK;
 }
 
 /* Lets the shared staging slots of the round go: nothing is on its way into or out of them. */
