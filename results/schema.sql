@@ -162,7 +162,10 @@ CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the
                        -- the stage that trains (docs/floor.md; --json and --csv say the epochs' sum as floor_ns, and as
                        -- floor_ratio their wall time over it),
                        -- and read_p50_ns to read_max_ns (p999 too) of reads_timed reads of storage, each from the moment it
-                       -- was handed over until its thread saw it done; page faults of a mapping are none
+                       -- was handed over until its thread saw it done; page faults of a mapping are none; of the same
+                       -- reads, by what each asked for, read_bytes_p50, read_bytes_p90, read_bytes_p99 and read_bytes_max,
+                       -- and reads_to_4K and the like: reads of so many bytes or fewer, more than the class below (512, then
+                       -- twice that, and so on; a class without any is left out)
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch  INTEGER NOT NULL,
     name   TEXT NOT NULL,

@@ -24,7 +24,8 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_percentile(const char *name)
 {
-    static const char *const ends[] = {"_p50_ns", "_p90_ns", "_p99_ns", "_p999_ns", "_max_ns"};
+    static const char *const ends[] = {"_p50_ns",    "_p90_ns",    "_p99_ns",    "_p999_ns",  "_max_ns",
+                                       "_bytes_p50", "_bytes_p90", "_bytes_p99", "_bytes_max"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (ends_with(name, ends[i]))
             return true;

@@ -320,30 +320,46 @@ static void print_gpu(const struct gnn_run_record *runs, uint32_t count, enum gn
 
 /* ---- distributions: of the last epoch's mini-batches, reads, requests ---- */
 
-/* Cuts "read_max_ns" to "read": whatever has a largest is the distribution of something. */
-static bool distribution_of(const char *figure, char base[GNN_NAME_MAX])
+/* How names of a distribution's figures end, the largest last, and how their values are written. */
+static const struct distribution {
+    const char *ends[5];
+    const char *(*format)(uint64_t value, char *text, size_t text_bytes);
+    const char *what; /* behind the name of what is distributed */
+} distributions[] = {
+    {{"_p50_ns", "_p90_ns", "_p99_ns", "_p999_ns", "_max_ns"}, gnn_format_duration, ""},
+    {{"_bytes_p50", "_bytes_p90", "_bytes_p99", "_bytes_p999", "_bytes_max"}, gnn_format_bytes, " size"},
+};
+enum { DISTRIBUTIONS = sizeof distributions / sizeof *distributions };
+
+/* Cuts "read_max_ns" to "read": whatever has a largest is the distribution of something. NULL: it is none. */
+static const struct distribution *distribution_of(const char *figure, char base[GNN_NAME_MAX])
 {
-    const size_t length = strlen(figure), end = strlen("_max_ns");
-    if (length <= end || strcmp(figure + length - end, "_max_ns") != 0)
-        return false;
-    (void)snprintf(base, GNN_NAME_MAX, "%.*s", (int)(length - end), figure);
-    return true;
+    const size_t length = strlen(figure);
+    for (int i = 0; i < DISTRIBUTIONS; i++) {
+        const char *const largest = distributions[i].ends[4];
+        const size_t end = strlen(largest);
+        if (length <= end || strcmp(figure + length - end, largest) != 0)
+            continue;
+        (void)snprintf(base, GNN_NAME_MAX, "%.*s", (int)(length - end), figure);
+        return &distributions[i];
+    }
+    return NULL;
 }
 
-static void set_distribution_row(struct grid *grid, const struct gnn_run_record *run, const char *base, bool first)
+static void set_distribution_row(struct grid *grid, const struct gnn_run_record *run, const char *base,
+                                 const struct distribution *as, bool first)
 {
-    static const char *const ends[] = {"_p50_ns", "_p90_ns", "_p99_ns", "_p999_ns", "_max_ns"};
-    char text[TEXT_BYTES], name[GNN_NAME_MAX + 8];
+    char text[TEXT_BYTES], name[GNN_NAME_MAX + 16];
     grid->rows_used++;
     if (first) {
         grid_set(grid, 0, "%" PRId64, run->run_id);
         set_system(grid, 1, run);
     }
-    grid_set(grid, 2, "%s", base);
-    for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        (void)snprintf(name, sizeof name, "%s%s", base, ends[i]);
-        const uint64_t ns = gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name);
-        grid_set(grid, 3 + i, "%s", ns == GNN_UNKNOWN ? "-" : gnn_format_duration(ns, text, sizeof text));
+    grid_set(grid, 2, "%s%s", base, as->what);
+    for (uint32_t i = 0; i < sizeof as->ends / sizeof *as->ends; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", base, as->ends[i]);
+        const uint64_t value = gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name);
+        grid_set(grid, 3 + i, "%s", value == GNN_UNKNOWN ? "-" : as->format(value, text, sizeof text));
     }
 }
 
@@ -360,14 +376,15 @@ static void print_distributions(const struct gnn_run_record *runs, uint32_t coun
         const uint32_t before = grid.rows_used;
         for (uint32_t f = 0; shown && f < last->figure_count; f++) {
             char base[GNN_NAME_MAX];
-            if (distribution_of(last->figures[f].name, base))
-                set_distribution_row(&grid, &runs[i], base, grid.rows_used == before);
+            const struct distribution *const as = distribution_of(last->figures[f].name, base);
+            if (as != NULL)
+                set_distribution_row(&grid, &runs[i], base, as, grid.rows_used == before);
         }
     }
     if (grid.rows_used > 1) {
         (void)fputs(
             "\nDistributions, last epoch: what took as long as this or less, of a mini-batch after the one before "
-            "it, of a read, of what else was timed\n\n",
+            "it, of a read, of what else was timed; and what was as large as this or less\n\n",
             out);
         grid_print(&grid, style, out);
     }

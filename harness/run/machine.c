@@ -379,9 +379,9 @@ struct gnn_world *gnn_machine_world(struct gnn_machine *m)
     return m->world;
 }
 
-void gnn_machine_read_times(struct gnn_machine *m, struct gnn_histogram *out)
+void gnn_machine_read_times(struct gnn_machine *m, struct gnn_read_tally *out)
 {
-    *out = (struct gnn_histogram){.count = 0};
+    *out = (struct gnn_read_tally){.times.count = 0};
     gnn_read_times_take(m->read_times, out);
 }
 

@@ -3,9 +3,9 @@
 #ifndef GNN_RUN_MACHINE_H
 #define GNN_RUN_MACHINE_H
 
-#include "harness/base/histogram.h"
 #include "harness/run/config.h"
 #include "harness/run/wire.h"
+#include "harness/storage/read_times.h"
 
 struct gnn_machine;
 
@@ -45,9 +45,9 @@ void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *ou
 uint32_t gnn_machine_series(const struct gnn_machine *machine, uint32_t first, uint32_t max,
                             struct gnn_series_point *out);
 
-/* Sets *out to how long the reads of storage took since this was asked last, those of every rank that is this process
- * (storage/read_times.h). Nothing is read meanwhile. */
-void gnn_machine_read_times(struct gnn_machine *machine, struct gnn_histogram *out);
+/* Sets *out to how long the reads of storage took since this was asked last, and how large they were: those of every
+ * rank that is this process (storage/read_times.h). Nothing is read meanwhile. */
+void gnn_machine_read_times(struct gnn_machine *machine, struct gnn_read_tally *out);
 
 /* What the process itself takes of the cap: the profile's figure; in the measured world its anonymous memory and page
  * tables beside the world's allocations, as far as they are there by now, and a reserve for what comes. A sole

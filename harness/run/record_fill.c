@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Figures of an epoch that are the harness's own: those added here, and those of its floor (floor.h). */
-enum { OWN_FIGURES = 30, FLOOR_FIGURES = 3 };
+/* Figures of an epoch that are the harness's own: those added here, those of its floor (floor.h), and those of sizes,
+ * four ends and the classes that have any. */
+enum { OWN_FIGURES = 30, FLOOR_FIGURES = 3, SIZE_FIGURES = 4 + GNN_SIZE_CLASSES };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
-_Static_assert((int)GNN_RECORD_FIGURES_MAX >= (int)GNN_FIGURES_MAX + (int)OWN_FIGURES + (int)FLOOR_FIGURES,
+_Static_assert((int)GNN_RECORD_FIGURES_MAX >=
+                   (int)GNN_FIGURES_MAX + (int)OWN_FIGURES + (int)FLOOR_FIGURES + (int)SIZE_FIGURES,
                "the record holds every figure");
 _Static_assert(sizeof(((struct gnn_record_figure *)0)->name) == GNN_NAME_MAX, "copy_name cuts at GNN_NAME_MAX");
 _Static_assert(sizeof(((struct gnn_record_stage *)0)->stage) == GNN_NAME_MAX, "copy_name cuts at GNN_NAME_MAX");
@@ -274,7 +276,31 @@ static void add_device(struct gnn_record_epoch *out, const struct gnn_device_tim
     }
 }
 
-/* What a mean of the epoch hides: how long a mini-batch took after the one before it, and how long reads took. */
+/* Adds "read_bytes_p50" and the like of reads that are called `of`, and "reads_to_4K", how many had a size of that
+ * class, of each class that has any. */
+static void add_sizes(struct gnn_record_epoch *out, const char *of, const struct gnn_sizes *sizes)
+{
+    static const struct {
+        const char *name;
+        double share;
+    } ends[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1}};
+    char name[GNN_NAME_MAX], most[8];
+    if (sizes->count == 0)
+        return;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        (void)snprintf(name, sizeof name, "%s_bytes_%s", of, ends[i].name);
+        add_figure(out, name, gnn_sizes_quantile(sizes, ends[i].share));
+    }
+    for (uint32_t i = 0; i < GNN_SIZE_CLASSES; i++) {
+        if (sizes->of_class[i] == 0)
+            continue;
+        (void)snprintf(name, sizeof name, "%ss_to_%s", of, gnn_size_class_name(i, most));
+        add_figure(out, name, sizes->of_class[i]);
+    }
+}
+
+/* What a mean of the epoch hides: how long a mini-batch took after the one before it, how long reads took,
+ * and how large they were. */
 static void add_distributions(struct gnn_record_epoch *out, const struct gnn_wire_epoch *wire)
 {
     if (wire->batches.count > 0) {
@@ -291,6 +317,7 @@ static void add_distributions(struct gnn_record_epoch *out, const struct gnn_wir
         add_figure(out, "read_p999_ns", wire->reads.p999_ns);
         add_figure(out, "read_max_ns", wire->reads.max_ns);
     }
+    add_sizes(out, "read", &wire->read_sizes);
 }
 
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out)
@@ -347,7 +374,7 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
     add_distributions(out, wire);
     if (after->anon_bytes != GNN_UNKNOWN)
         add_figure(out, "anon_bytes", after->anon_bytes);
-    assert(out->figure_count <= OWN_FIGURES);
+    assert(out->figure_count <= (uint32_t)OWN_FIGURES + (uint32_t)SIZE_FIGURES);
     for (uint32_t i = 0; i < r->figure_count; i++)
         add_figure(out, wire->figure_names[i], r->figures[i].value);
 }

@@ -6,6 +6,7 @@
 
 #include "harness/base/histogram.h"
 #include "harness/base/reading.h"
+#include "harness/base/sizes.h"
 #include "harness/oocgnn.h"
 #include "harness/system/intent.h"
 #include "harness/system/system.h"
@@ -93,6 +94,7 @@ struct gnn_wire_epoch {
     struct gnn_extrapolation full;  /* --batches: the whole epoch */
     struct gnn_percentiles batches; /* from one training step's end to the next, the first from the start; of rank 0 */
     struct gnn_percentiles reads;   /* how long reads of storage took, of all ranks (storage/read_times.h) */
+    struct gnn_sizes read_sizes;    /* and how large they were */
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };

@@ -124,7 +124,7 @@ enum gnn_status gnn_read_window_ids(struct gnn_world *world, struct gnn_file *fi
         return read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, wanted, err);
     const uint64_t start_ns = gnn_observed_ns(world);
     GNN_TRY(read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, wanted, err));
-    return gnn_read_times_note(world, gnn_observed_ns(world) - start_ns, err);
+    return gnn_read_times_note(world, len_bytes, gnn_observed_ns(world) - start_ns, err);
 }
 
 enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, const void *src,

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A histogram that is lent: `taken` while somebody is joined. Never leaves its list before close. */
+/* A tally that is lent: `taken` while somebody is joined. Never leaves its list before close. */
 struct lent {
-    struct gnn_histogram histogram; /* first: what is lent is the whole */
+    struct gnn_read_tally tally; /* first: what is lent is the whole */
     atomic_bool taken;
     struct lent *next;
 };
-_Static_assert(offsetof(struct lent, histogram) == 0, "a histogram's address is its holder's");
+_Static_assert(offsetof(struct lent, tally) == 0, "a tally's address is its holder's");
 
 struct gnn_read_times {
     _Atomic(struct lent *) first;
@@ -34,7 +34,7 @@ void gnn_read_times_close(struct gnn_read_times *times)
     free(times);
 }
 
-/* Returns a histogram that nobody has, now the caller's; NULL: all are taken. */
+/* Returns a tally that nobody has, now the caller's; NULL: all are taken. */
 static struct lent *take_free(struct gnn_read_times *times)
 {
     struct lent *l = atomic_load_explicit(&times->first, memory_order_acquire);
@@ -44,7 +44,7 @@ static struct lent *take_free(struct gnn_read_times *times)
     return l;
 }
 
-enum gnn_status gnn_read_times_join(struct gnn_world *world, struct gnn_histogram **out, struct gnn_err *err)
+enum gnn_status gnn_read_times_join(struct gnn_world *world, struct gnn_read_tally **out, struct gnn_err *err)
 {
     struct gnn_read_times *const times = world->read_times;
     *out = NULL;
@@ -58,32 +58,36 @@ enum gnn_status gnn_read_times_join(struct gnn_world *world, struct gnn_histogra
         while (!atomic_compare_exchange_weak(&times->first, &l->next, l))
             continue; /* another came before: it is the next one now */
     }
-    *out = &l->histogram;
+    *out = &l->tally;
     return GNN_OK;
 }
 
-void gnn_read_times_leave(struct gnn_histogram *histogram)
+void gnn_read_times_leave(struct gnn_read_tally *tally)
 {
-    if (histogram != NULL)
-        atomic_store_explicit(&((struct lent *)histogram)->taken, false, memory_order_release);
+    if (tally != NULL)
+        atomic_store_explicit(&((struct lent *)tally)->taken, false, memory_order_release);
 }
 
-enum gnn_status gnn_read_times_note(struct gnn_world *world, uint64_t ns, struct gnn_err *err)
+enum gnn_status gnn_read_times_note(struct gnn_world *world, uint64_t len_bytes, uint64_t ns, struct gnn_err *err)
 {
-    struct gnn_histogram *histogram;
-    GNN_TRY(gnn_read_times_join(world, &histogram, err));
-    if (histogram != NULL)
-        gnn_histogram_add(histogram, ns);
-    gnn_read_times_leave(histogram);
+    struct gnn_read_tally *tally;
+    GNN_TRY(gnn_read_times_join(world, &tally, err));
+    if (tally != NULL) {
+        gnn_histogram_add(&tally->times, ns);
+        gnn_sizes_add(&tally->sizes, len_bytes);
+    }
+    gnn_read_times_leave(tally);
     return GNN_OK;
 }
 
-void gnn_read_times_take(struct gnn_read_times *times, struct gnn_histogram *sum)
+void gnn_read_times_take(struct gnn_read_times *times, struct gnn_read_tally *sum)
 {
     for (struct lent *l = atomic_load(&times->first); l != NULL; l = l->next) {
-        if (l->histogram.count == 0)
-            continue;
-        gnn_histogram_merge(sum, &l->histogram);
-        gnn_histogram_clear(&l->histogram);
+        if (l->tally.times.count > 0) {
+            gnn_histogram_merge(&sum->times, &l->tally.times);
+            gnn_histogram_clear(&l->tally.times);
+        }
+        gnn_sizes_merge(&sum->sizes, &l->tally.sizes);
+        l->tally.sizes = (struct gnn_sizes){.count = 0};
     }
 }

@@ -36,8 +36,8 @@ static enum gnn_status open_all(struct gnn_ring_reads *reads, struct gnn_err *er
     GNN_NEW(reads->completions, reads->config.batch_max, err, "completions of %" PRIu32 " reads",
             reads->config.batch_max);
     free_all_slots(reads);
-    GNN_TRY(gnn_read_times_join(reads->world, &reads->times, err));
-    if (reads->times != NULL)
+    GNN_TRY(gnn_read_times_join(reads->world, &reads->tally, err));
+    if (reads->tally != NULL)
         GNN_NEW(reads->handed_ns, depth, err, "times of %" PRIu32 " reads in flight", depth);
     return gnn_ring_open(reads->world, &reads->config.ring, &reads->ring, err);
 }
@@ -60,7 +60,7 @@ void gnn_ring_reads_close(struct gnn_ring_reads *reads)
 {
     if (reads->ring != NULL)
         gnn_ring_close(reads->world, reads->ring);
-    gnn_read_times_leave(reads->times);
+    gnn_read_times_leave(reads->tally);
     free(reads->handed_ns);
     free(reads->completions);
     free(reads->free_slots);
@@ -112,14 +112,16 @@ enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_r
 {
     assert(count > 0);
     assert(count <= reads->free_count);
-    const uint64_t now_ns = reads->times != NULL ? gnn_observed_ns(reads->world) : 0;
+    const uint64_t now_ns = reads->tally != NULL ? gnn_observed_ns(reads->world) : 0;
     for (uint32_t i = 0; i < count; i++) {
         assert(wanted[i].need_bytes > 0);
         assert(wanted[i].need_bytes <= wanted[i].len_bytes);
         const uint32_t index = gnn_ring_reads_next_slot(reads, i);
         reads->slots[index] = (struct gnn_ring_slot){.read = wanted[i]};
-        if (reads->times != NULL)
+        if (reads->tally != NULL) {
             reads->handed_ns[index] = now_ns;
+            gnn_sizes_add(&reads->tally->sizes, wanted[i].len_bytes);
+        }
         wanted[i].tag = index;
         reads->counters.requested_bytes += wanted[i].len_bytes;
     }
@@ -254,8 +256,8 @@ static void release(struct gnn_ring_reads *reads, uint32_t index, uint64_t now_n
 {
     reads->free_slots[reads->free_count++] = index;
     reads->counters.completed++;
-    if (reads->times != NULL && !reads->slots[index].write)
-        gnn_histogram_add(reads->times, now_ns - reads->handed_ns[index]);
+    if (reads->tally != NULL && !reads->slots[index].write)
+        gnn_histogram_add(&reads->tally->times, now_ns - reads->handed_ns[index]);
 }
 
 /* Judges the first `count` completions; after a failure the rest too, so that every slot is accounted for. */
@@ -263,7 +265,7 @@ static enum gnn_status settle(struct gnn_ring_reads *reads, uint32_t count, uint
                               struct gnn_err *err)
 {
     enum gnn_status first = GNN_OK;
-    const uint64_t now_ns = reads->times != NULL && count > 0 ? gnn_observed_ns(reads->world) : 0;
+    const uint64_t now_ns = reads->tally != NULL && count > 0 ? gnn_observed_ns(reads->world) : 0;
     for (uint32_t i = 0; i < count; i++) {
         assert(reads->completions[i].tag < reads->config.ring.depth);
         const uint32_t index = (uint32_t)reads->completions[i].tag;

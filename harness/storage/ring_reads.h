@@ -11,7 +11,6 @@
 #ifndef GNN_STORAGE_RING_READS_H
 #define GNN_STORAGE_RING_READS_H
 
-#include "harness/base/histogram.h"
 #include "harness/world/world.h"
 
 #include <assert.h>
@@ -28,6 +27,8 @@ struct gnn_ring_reads_config {
     const char *entry_name; /* optional, a literal: messages also say which entry of the file ("edge 17") */
     uint32_t entry_bytes;
 };
+
+struct gnn_read_tally;
 
 /* Since open, or since the owner cleared them. */
 struct gnn_ring_counters {
@@ -56,8 +57,8 @@ struct gnn_ring_reads {
     uint32_t in_ring;
     struct gnn_completion *completions; /* (batch_max) */
     struct gnn_ring_counters counters;
-    struct gnn_histogram *times; /* of reads (read_times.h); NULL: they are not timed */
-    uint64_t *handed_ns;         /* (depth) the clock when a slot's read was handed over; NULL without times */
+    struct gnn_read_tally *tally; /* of reads (read_times.h); NULL: they are not timed */
+    uint64_t *handed_ns;          /* (depth) the clock when a slot's read was handed over; NULL without tally */
 };
 
 /* Bytes that open allocates. */

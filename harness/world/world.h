@@ -225,7 +225,7 @@ struct gnn_world_ops {
 struct gnn_world {
     const struct gnn_world_ops *ops;
     void *state; /* the implementation's; a decorator (faults.h) has its inner world's, so that hooks can be copied */
-    struct gnn_read_times *read_times; /* optional: where storage/read_times.h notes how long reads took */
+    struct gnn_read_times *read_times; /* optional: where storage/read_times.h notes reads */
 };
 
 /* Every hook that a world serves by itself, for the two macros below; the other four are gnn_ring_engine_*. */

@@ -442,6 +442,55 @@ static void how_long_reads_took_is_recorded(void **state)
     assert_int_equal(different, 0);
 }
 
+/* The sum of an epoch's figures whose names begin so. */
+static json_int_t sum_of_figures(const json_t *epoch, const char *beginning)
+{
+    const char *name;
+    json_t *value;
+    json_int_t sum = 0;
+    json_object_foreach(json_object_get(epoch, "figures"), name,
+                        value) if (strncmp(name, beginning, strlen(beginning)) == 0) sum += json_integer_value(value);
+    return sum;
+}
+
+/* How large reads were is in the record too: every read that was asked for has a class, and a run that reads through
+ * mappings alone has none. */
+static void how_large_reads_were_is_recorded(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const names[] = {"read_bytes_p50", "read_bytes_p90", "read_bytes_p99", "read_bytes_max"};
+    static const struct {
+        const char *more[12];
+        json_int_t figures[sizeof names / sizeof *names];
+    } cases[] = {
+        {{PYGPLUS}, {0, 0, 0, 0}},
+        {{GNNDRIVE}, {1024, 1024, 1024, 1024}},
+        {{GNNDRIVE, "--io", "pool"}, {1024, 1024, 1024, 1024}},
+        {{GNNDRIVE, "--workers", "2"}, {1024, 1024, 1024, 1024}},
+        {{GINEX_MISSES}, {4096, 8192, 8192, 8192}},
+        {{RINGSAMPLER}, {4, 4, 4, 4}},
+        {{DISKGNN}, {8192, 122880, 122880, 122880}},
+        {{AGNES_SMALL}, {4096, 4096, 4096, 4096}},
+        {{MARIUS}, {32768, 696320, 696320, 696320}},
+    };
+    int different = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = golden_run(t, cases[c].more, &exit_status);
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const json_int_t got = whole(epoch, "figures", names[i]);
+            if (got != cases[c].figures[i])
+                print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got,
+                            tiny_runs_text(run, "status"));
+            different += got != cases[c].figures[i];
+        }
+        assert_int_equal(sum_of_figures(epoch, "reads_to_"), whole(epoch, "figures", "reads_timed"));
+        json_decref(run);
+    }
+    assert_int_equal(different, 0);
+}
+
 /* A time of the first epoch, one of its figures, or a counter of the run. */
 static json_int_t of_first_epoch(const json_t *run, const char *what)
 {
@@ -890,6 +939,7 @@ int main(void)
         cmocka_unit_test(golden_times),
         cmocka_unit_test(golden_times_of_a_reach),
         cmocka_unit_test(how_long_reads_took_is_recorded),
+        cmocka_unit_test(how_large_reads_were_is_recorded),
         cmocka_unit_test(what_the_gpu_did_is_recorded),
         cmocka_unit_test(switches_take_their_time),
         cmocka_unit_test(packed_rows_are_swept_faster),

@@ -1,5 +1,5 @@
-/* How long reads take, worked out by hand: in virtual time a read's time is exact. The machine is sim_profile.h's with
- * calls that cost nothing: a read alone takes 100 us. */
+/* How long reads take and how large they are, worked out by hand: in virtual time a read's time is exact. The machine
+ * is sim_profile.h's with calls that cost nothing: a read alone takes 100 us. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,12 +86,18 @@ static void harvest(const struct machine *m, uint32_t count)
     assert_int_equal(got, count);
 }
 
+static struct gnn_read_tally tally_of(const struct machine *m)
+{
+    static struct gnn_read_tally sum;
+    sum = (struct gnn_read_tally){.times.count = 0};
+    gnn_read_times_take(m->times, &sum);
+    return sum;
+}
+
 static struct gnn_percentiles taken(const struct machine *m)
 {
-    static struct gnn_histogram sum;
-    sum = (struct gnn_histogram){.count = 0};
-    gnn_read_times_take(m->times, &sum);
-    return gnn_histogram_percentiles(&sum);
+    const struct gnn_read_tally sum = tally_of(m);
+    return gnn_histogram_percentiles(&sum.times);
 }
 
 /* ---- through a ring ---- */
@@ -188,6 +194,116 @@ static void reads_one_at_a_time_are_timed_too(void **state)
     machine_close(&m);
 }
 
+/* ---- how large ---- */
+
+/* Fails the test unless so many reads were of the class that ends at most_bytes. */
+static void expect_class(const struct gnn_sizes *sizes, uint64_t most_bytes, uint64_t count)
+{
+    const uint32_t size_class = gnn_size_class(most_bytes);
+    assert_int_equal(gnn_size_class_bytes(size_class), most_bytes);
+    if (sizes->of_class[size_class] != count)
+        fail_msg("%llu reads to %llu bytes, expected %llu", (unsigned long long)sizes->of_class[size_class],
+                 (unsigned long long)most_bytes, (unsigned long long)count);
+}
+
+/* Of rings and of single reads, each in its class; taken, they are gone. */
+static void reads_have_the_size_that_was_asked_for(void **state)
+{
+    (void)state;
+    struct machine m;
+    struct gnn_err err = {0};
+    machine_open(&m, NULL);
+    submit(&m, 0, 7);
+    harvest(&m, 7);
+    struct gnn_load large = page(&m, 8);
+    large.len_bytes = 3 * PAGE;
+    uint32_t accepted;
+    must(gnn_reader_submit(m.reader, &large, 1, &accepted, &err), &err);
+    harvest(&m, 1);
+    must(gnn_read_all(m.world, m.file, 0, m.pages, PAGE / 8, &err), &err);
+    must(gnn_read_all(m.world, m.file, 0, m.pages, (uint64_t)64 * PAGE, &err), &err);
+    must(gnn_read_all(m.world, m.file, 0, m.pages, 0, &err), &err); /* none */
+    const struct gnn_read_tally tally = tally_of(&m);
+    assert_int_equal(tally.sizes.count, 10);
+    assert_int_equal(tally.times.count, 10);
+    assert_int_equal(tally.sizes.max_bytes, 64 * PAGE);
+    expect_class(&tally.sizes, PAGE / 8, 1);
+    expect_class(&tally.sizes, PAGE, 7);
+    expect_class(&tally.sizes, 4 * PAGE, 1);
+    expect_class(&tally.sizes, 64 * PAGE, 1);
+    assert_int_equal(gnn_sizes_quantile(&tally.sizes, 0.5), PAGE);
+    assert_int_equal(gnn_sizes_quantile(&tally.sizes, 0.9), 4 * PAGE);
+    assert_int_equal(tally_of(&m).sizes.count, 0);
+    machine_close(&m);
+}
+
+/* What comes in pieces was asked for once, as a whole: by a ring and one at a time. */
+static void short_reads_are_one_request(void **state)
+{
+    (void)state;
+    static const struct gnn_fault_plan faults = {.seed = 5, .read_short_probability = 0.5};
+    struct machine m;
+    struct gnn_err err = {0};
+    struct gnn_load loads[DEPTH];
+    struct gnn_reader_counters counters;
+    machine_open(&m, &faults);
+    for (uint64_t i = 0; i < DEPTH; i++) {
+        loads[i] = page(&m, 4 * i);
+        loads[i].len_bytes = 4 * PAGE;
+    }
+    must(gnn_reader_load_all(m.reader, loads, DEPTH, NULL, NULL, &err), &err);
+    gnn_reader_counters(m.reader, &counters);
+    assert_true(counters.repeated_ios > 0);
+    for (uint64_t i = 0; i < DEPTH; i++)
+        must(gnn_read_all(m.world, m.file, 4 * i * PAGE, m.pages, (uint64_t)2 * PAGE, &err), &err);
+    const struct gnn_read_tally tally = tally_of(&m);
+    assert_int_equal(tally.sizes.count, 2 * DEPTH);
+    expect_class(&tally.sizes, 4 * PAGE, DEPTH);
+    expect_class(&tally.sizes, 2 * PAGE, DEPTH);
+    machine_close(&m);
+}
+
+enum { READERS = 8, READS_EACH = 50 };
+
+struct alone {
+    struct machine *m;
+    uint32_t index;
+};
+
+/* Reads pages one at a time: reader i those of its own size. */
+static void read_alone(void *ctx)
+{
+    const struct alone *const a = ctx;
+    struct gnn_err err = {0};
+    const uint64_t len_bytes = (uint64_t)PAGE << (a->index % 4);
+    for (uint64_t i = 0; i < READS_EACH; i++)
+        must(gnn_read_all(a->m->world, a->m->file, i * len_bytes % ((uint64_t)PAGES * PAGE / 2), a->m->pages, len_bytes,
+                          &err),
+             &err);
+}
+
+/* Threads that read side by side lose none of each other's. */
+static void readers_side_by_side_are_all_counted(void **state)
+{
+    (void)state;
+    struct machine m;
+    struct gnn_err err = {0};
+    struct alone readers[READERS];
+    struct gnn_thread *threads[READERS];
+    machine_open(&m, NULL);
+    for (uint32_t i = 0; i < READERS; i++) {
+        readers[i] = (struct alone){&m, i};
+        must(gnn_thread_start(m.world, "reader", read_alone, &readers[i], &threads[i], &err), &err);
+    }
+    for (uint32_t i = 0; i < READERS; i++)
+        gnn_thread_join(m.world, threads[i]);
+    const struct gnn_read_tally tally = tally_of(&m);
+    assert_int_equal(tally.sizes.count, READERS * READS_EACH);
+    for (uint32_t i = 0; i < 4; i++)
+        expect_class(&tally.sizes, (uint64_t)PAGE << i, READERS / 4 * READS_EACH);
+    machine_close(&m);
+}
+
 /* ---- the collector ---- */
 
 static void histograms_are_lent_to_one_at_a_time(void **state)
@@ -195,17 +311,17 @@ static void histograms_are_lent_to_one_at_a_time(void **state)
     (void)state;
     struct machine m;
     struct gnn_err err = {0};
-    struct gnn_histogram *a, *b, *again;
+    struct gnn_read_tally *a, *b, *again;
     machine_open(&m, NULL);
     must(gnn_read_times_join(m.world, &a, &err), &err);
     must(gnn_read_times_join(m.world, &b, &err), &err);
     assert_ptr_not_equal(a, b);
-    gnn_histogram_add(a, 5);
+    gnn_histogram_add(&a->times, 5);
     gnn_read_times_leave(a);
     must(gnn_read_times_join(m.world, &again, &err), &err);
     assert_ptr_equal(again, a); /* and what is in it stays: it is taken later */
-    gnn_histogram_add(again, 7);
-    gnn_histogram_add(b, 6);
+    gnn_histogram_add(&again->times, 7);
+    gnn_histogram_add(&b->times, 6);
     const struct gnn_percentiles p = taken(&m);
     assert_int_equal(p.count, 3);
     assert_int_equal(p.p50_ns, 6);
@@ -220,7 +336,7 @@ static void a_world_without_a_collector_times_nothing(void **state)
     (void)state;
     struct machine m;
     struct gnn_err err = {0};
-    struct gnn_histogram *none;
+    struct gnn_read_tally *none;
     machine_open(&m, NULL);
     m.world->read_times = NULL;
     must(gnn_read_times_join(m.world, &none, &err), &err);
@@ -239,6 +355,9 @@ int main(void)
         cmocka_unit_test(every_read_has_its_own_start),
         cmocka_unit_test(a_repeat_is_no_read_of_its_own),
         cmocka_unit_test(reads_one_at_a_time_are_timed_too),
+        cmocka_unit_test(reads_have_the_size_that_was_asked_for),
+        cmocka_unit_test(short_reads_are_one_request),
+        cmocka_unit_test(readers_side_by_side_are_all_counted),
         cmocka_unit_test(histograms_are_lent_to_one_at_a_time),
         cmocka_unit_test(a_world_without_a_collector_times_nothing),
     };

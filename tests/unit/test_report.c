@@ -109,11 +109,14 @@ static void what_was_timed_has_percentiles(void **state)
     fake_figure(&run.epochs[1], "read_p999_ns", 2000000);
     fake_figure(&run.epochs[1], "read_max_ns", 2500000000);
     fake_figure(&run.epochs[1], "batch_max_ns", 30000000);
+    fake_figure(&run.epochs[1], "read_bytes_p50", 4096);
+    fake_figure(&run.epochs[1], "read_bytes_max", 1 << 20);
     text = report_text(&run, 1, GNN_REPORT_TEXT);
     must_show(text, "Distributions, last epoch: ");
-    must_show(text, "run  system    of        p50  p90      p99    p99.9     most\n");
-    must_show(text, "  0  gnndrive  read   100 us    -  1.50 ms  2.00 ms   2.50 s\n");
-    must_show(text, "               batch       -    -        -        -  30.0 ms\n");
+    must_show(text, "run  system    of              p50  p90      p99    p99.9      most\n");
+    must_show(text, "  0  gnndrive  read         100 us    -  1.50 ms  2.00 ms    2.50 s\n");
+    must_show(text, "               batch             -    -        -        -   30.0 ms\n");
+    must_show(text, "               read size  4.00 KiB    -        -        -  1.00 MiB\n");
     free(text);
     run.valid = 0;
     run.status = GNN_RUN_INVALID;

@@ -191,7 +191,8 @@ static void merge_reports(struct gnn_run_worker *w, struct gnn_wire_epoch *e)
         e->after.cpu_ns += report->cpu_ns;
         e->after.major_faults += report->major_faults;
         merge_device(&e->device, &report->device);
-        gnn_histogram_merge(&w->reads, &report->reads);
+        gnn_histogram_merge(&w->reads.times, &report->reads.times);
+        gnn_sizes_merge(&w->reads.sizes, &report->reads.sizes);
         e->spots += report->spots;
         e->trained_otherwise = e->trained_otherwise || report->trained_otherwise;
     }
@@ -222,7 +223,8 @@ static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wi
     merge_reports(w, e);
     e->has_values = !gnn_compute_is_modelled(w->config);
     e->batches = gnn_histogram_percentiles(&w->between);
-    e->reads = gnn_histogram_percentiles(&w->reads);
+    e->reads = gnn_histogram_percentiles(&w->reads.times);
+    e->read_sizes = w->reads.sizes;
     extrapolate(w, start_ns, e);
     assert(e->result.stage_count <= GNN_STAGES_MAX);
     assert(e->result.figure_count <= GNN_FIGURES_MAX);

@@ -19,8 +19,8 @@ struct gnn_rank_report {
     uint64_t cpu_ns, major_faults;  /* of this rank's own process; 0 for a thread */
     uint64_t spots;                 /* as in struct gnn_wire_epoch */
     bool trained_otherwise;
-    struct gnn_histogram reads; /* of this rank's own process */
-    uint64_t model_hash;        /* at the end of the run */
+    struct gnn_read_tally reads; /* of this rank's own process */
+    uint64_t model_hash;         /* at the end of the run */
 };
 
 /* Everything a worker has open; worker.c opens and closes it. With several workers one of these a rank: what the ranks
@@ -53,7 +53,7 @@ struct gnn_run_worker {
     uint64_t progress_ns;
     uint64_t last_step_ns;        /* the clock after the step before, or at the start of the epoch */
     struct gnn_histogram between; /* times from step to step of the epoch */
-    struct gnn_histogram reads;   /* how long reads took in the epoch: of this process, of rank 0 in the end all */
+    struct gnn_read_tally reads;  /* of the epoch: of this process, of rank 0 in the end all */
     uint64_t *step_ns;            /* (gnn_run_max_batches) the clock after each step; --batches only */
     uint64_t steps_ever, die_at_batch;
     uint32_t die_rank;
