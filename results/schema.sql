@@ -165,7 +165,9 @@ CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the
                        -- was handed over until its thread saw it done; page faults of a mapping are none; of the same
                        -- reads, by what each asked for, read_bytes_p50, read_bytes_p90, read_bytes_p99 and read_bytes_max,
                        -- and reads_to_4K and the like: reads of so many bytes or fewer, more than the class below (512, then
-                       -- twice that, and so on; a class without any is left out)
+                       -- twice that, and so on; a class without any is left out); and of what the device was asked for,
+                       -- readahead and page faults included, device_read_bytes_p50 and the like and device_reads_to_4K and
+                       -- the like, in the simulated world alone: no counter of a kernel tells how large each request was
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch  INTEGER NOT NULL,
     name   TEXT NOT NULL,

@@ -617,6 +617,7 @@ static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usag
     out->major_faults = counts.page_major_faults;
     out->page_hits = counts.page_hits + counts.page_minor_faults;
     out->page_misses = counts.page_major_faults;
+    out->device_reads = counts.device_read_sizes;
     struct gnn_group_reading *const group = &out->group;
     group->limit_bytes = m->config->memory_bytes == 0 ? GNN_UNKNOWN : m->config->memory_bytes;
     const uint64_t process_bytes = m->slowed.process_bytes;

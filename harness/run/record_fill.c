@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* Figures of an epoch that are the harness's own: those added here, those of its floor (floor.h), and those of sizes,
- * four ends and the classes that have any. */
-enum { OWN_FIGURES = 30, FLOOR_FIGURES = 3, SIZE_FIGURES = 4 + GNN_SIZE_CLASSES };
+ * asked for and the device's: four ends and the classes that have any. */
+enum { OWN_FIGURES = 30, FLOOR_FIGURES = 3, SIZE_FIGURES = 2 * (4 + GNN_SIZE_CLASSES) };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -318,6 +318,8 @@ static void add_distributions(struct gnn_record_epoch *out, const struct gnn_wir
         add_figure(out, "read_max_ns", wire->reads.max_ns);
     }
     add_sizes(out, "read", &wire->read_sizes);
+    const struct gnn_sizes of_device = gnn_sizes_since(&wire->after.device_reads, &wire->before.device_reads);
+    add_sizes(out, "device_read", &of_device);
 }
 
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out)

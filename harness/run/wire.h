@@ -79,6 +79,7 @@ struct gnn_machine_usage {
     uint64_t major_faults;
     uint64_t page_hits, page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
     struct gnn_group_reading group;
+    struct gnn_sizes device_reads; /* of a modelled machine: how large the requests were that its device read */
 };
 
 struct gnn_wire_epoch {

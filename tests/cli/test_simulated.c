@@ -491,6 +491,27 @@ static void how_large_reads_were_is_recorded(void **state)
     assert_int_equal(different, 0);
 }
 
+/* The device's own requests, whoever caused them: each has a class, also where nothing but a mapping is read. */
+static void the_devices_requests_have_sizes(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    for (size_t s = 1; s < sizeof systems / sizeof systems[0]; s++) {
+        const char *const more[] = {"--system", systems[s], "--epochs", "2", "--memory", "0", NULL};
+        int exit_status;
+        json_t *const run = simulate(t, more, &exit_status);
+        assert_string_equal(tiny_runs_text(run, "status"), "ok");
+        for (size_t e = 0; e < 2; e++) {
+            const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), e);
+            const json_int_t reads = whole(epoch, "counters", "device_read_ios");
+            if (sum_of_figures(epoch, "device_reads_to_") != reads)
+                fail_msg("%s: %lld of %lld requests have a size", systems[s],
+                         (long long)sum_of_figures(epoch, "device_reads_to_"), (long long)reads);
+            assert_int_equal(whole(epoch, "figures", "device_read_bytes_max") > 0, reads > 0);
+        }
+        json_decref(run);
+    }
+}
+
 /* A time of the first epoch, one of its figures, or a counter of the run. */
 static json_int_t of_first_epoch(const json_t *run, const char *what)
 {
@@ -940,6 +961,7 @@ int main(void)
         cmocka_unit_test(golden_times_of_a_reach),
         cmocka_unit_test(how_long_reads_took_is_recorded),
         cmocka_unit_test(how_large_reads_were_is_recorded),
+        cmocka_unit_test(the_devices_requests_have_sizes),
         cmocka_unit_test(what_the_gpu_did_is_recorded),
         cmocka_unit_test(switches_take_their_time),
         cmocka_unit_test(packed_rows_are_swept_faster),

@@ -26,6 +26,12 @@ static json_t *simulate(const struct tiny_runs *t, const char *const *more, int 
     return tiny_runs_json(t, all, exit_status);
 }
 
+static bool has_device_sizes(const json_t *run)
+{
+    const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+    return json_object_get(json_object_get(epoch, "figures"), "device_read_bytes_max") != NULL;
+}
+
 static void both_worlds_draw_the_same_mini_batches(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -43,6 +49,8 @@ static void both_worlds_draw_the_same_mini_batches(void **state)
                 fail_msg("%s: %s differs between the worlds", systems[s], equal[k]);
             assert_false(json_is_null(value));
         }
+        assert_false(has_device_sizes(here)); /* no counter of this machine's tells them */
+        assert_true(has_device_sizes(there));
         json_decref(here);
         json_decref(there);
     }

@@ -460,6 +460,30 @@ static void test_raid0_cuts_at_stripes(void **state)
     sim_device_close(device);
 }
 
+/* As members see them: what a stripe cuts is two. Writes have no sizes. */
+static void requests_are_counted_by_size(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    struct sim_device_counts counts;
+    fill_nvme(&g);
+    g.devices = 2;
+    struct sim_device *device = open_device(&g);
+    for (uint64_t i = 0; i < 30; i++)
+        (void)sim_device_read(device, 0, i * 4096, 512);
+    for (uint64_t i = 0; i < 20; i++)
+        (void)sim_device_read(device, 0, i * 4096, 4096);
+    (void)sim_device_read(device, 0, 131072 - 4096, 4096 + 65536);
+    (void)sim_device_write(device, 0, 0, 1048576);
+    sim_device_counts(device, &counts);
+    assert_int_equal(counts.read_sizes.count, counts.read_ios);
+    assert_int_equal(counts.read_sizes.of_class[gnn_size_class(512)], 30);
+    assert_int_equal(counts.read_sizes.of_class[gnn_size_class(4096)], 21);
+    assert_int_equal(counts.read_sizes.of_class[gnn_size_class(65536)], 1);
+    assert_int_equal(counts.read_sizes.max_bytes, 65536);
+    sim_device_close(device);
+}
+
 /* ---- mixtures ---- */
 
 struct mixture {
@@ -714,6 +738,7 @@ int main(void)
         cmocka_unit_test(test_raid0_multiplies),
         cmocka_unit_test(test_raid0_of_blocks_in_order),
         cmocka_unit_test(test_raid0_cuts_at_stripes),
+        cmocka_unit_test(requests_are_counted_by_size),
         cmocka_unit_test(test_mixtures_conserve_bandwidth),
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_reads_and_writes_take_turns),

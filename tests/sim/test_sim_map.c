@@ -142,6 +142,7 @@ static void test_absent_pages_are_waited_for(void **state)
     assert_int_equal(counts.device_read_ios, 10);
     assert_int_equal(counts.device_read_bytes, 10 * PAGE);
     assert_int_equal(counts.page_major_faults, 10);
+    assert_int_equal(counts.device_read_sizes.of_class[gnn_size_class(PAGE)], 10);
     close_fixture(&f);
 }
 
@@ -240,6 +241,8 @@ static void test_read_around(void **state)
     assert_in_range(wall_ns, expected_ns, expected_ns + 1);
     assert_int_equal(counts_of(&f).device_read_ios, 1);
     assert_int_equal(counts_of(&f).device_read_bytes, 32 * PAGE);
+    assert_int_equal(counts_of(&f).device_read_sizes.count, 1);
+    assert_int_equal(counts_of(&f).device_read_sizes.max_bytes, 32 * PAGE);
     assert_int_equal(counts_of(&f).pages_readahead, 31);
     gather_pages(&f, 84, 24, 1); /* up to the marked page */
     assert_int_equal(counts_of(&f).device_read_ios, 1);
@@ -312,8 +315,7 @@ static void test_threads_share_a_read(void **state)
     const uint64_t start_ns = gnn_now_ns(f.world);
     for (int i = 0; i < 3; i++) {
         touchers[i] = (struct toucher){.f = &f, .page = 9};
-        assert_int_equal(gnn_thread_start(f.world, "toucher", touch_page, &touchers[i], &threads[i], &err),
-                         GNN_OK);
+        assert_int_equal(gnn_thread_start(f.world, "toucher", touch_page, &touchers[i], &threads[i], &err), GNN_OK);
     }
     for (int i = 0; i < 3; i++)
         gnn_thread_join(f.world, threads[i]);

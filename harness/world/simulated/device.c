@@ -255,6 +255,7 @@ static uint64_t read_member(struct sim_device *device, struct member *m, uint64_
 {
     device->counts.read_bytes += len_bytes;
     device->counts.read_ios++;
+    gnn_sizes_add(&device->counts.read_sizes, len_bytes);
     retire(m, now_ns);
     const struct shape *shape = shape_of(device, len_bytes);
     return accept(device, m, now_ns, read_takes_ps(device, m, now_ns, shape), shape->weight_ps, false);

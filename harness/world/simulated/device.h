@@ -16,13 +16,15 @@
 #ifndef GNN_SIM_DEVICE_H
 #define GNN_SIM_DEVICE_H
 
+#include "harness/base/sizes.h"
 #include "harness/world/profile.h"
 
 struct sim_device;
 
 struct sim_device_counts {
     uint64_t read_bytes, read_ios, write_bytes, write_ios;
-    uint64_t busy_ns; /* at least one request in flight, summed over devices */
+    uint64_t busy_ns;            /* at least one request in flight, summed over devices */
+    struct gnn_sizes read_sizes; /* of the I/Os counted */
 };
 
 /* GNN_EFORMAT names what the profile lacks. The caller closes *out after a failure too. */

@@ -99,7 +99,8 @@ void gnn_world_simulated_glance(struct gnn_world *world, struct gnn_simulated_co
                                          .cached_bytes = cache.pages * GNN_PAGE_BYTES,
                                          .cpu_busy_ns = sim_busy_ns(s->executor),
                                          .io_sleep_ns = sim_io_sleep_ns(s->executor),
-                                         .device_busy_ns = device.busy_ns};
+                                         .device_busy_ns = device.busy_ns,
+                                         .device_read_sizes = device.read_sizes};
     sim_memory_known(s, &out->charged_bytes, &out->charged_peak_bytes);
 }
 

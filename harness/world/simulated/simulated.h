@@ -16,6 +16,7 @@
 #ifndef GNN_WORLD_SIMULATED_H
 #define GNN_WORLD_SIMULATED_H
 
+#include "harness/base/sizes.h"
 #include "harness/world/content.h"
 #include "harness/world/profile.h"
 #include "harness/world/world.h"
@@ -45,6 +46,7 @@ struct gnn_simulated_counts {
     uint64_t cpu_busy_ns; /* over all cores */
     uint64_t io_sleep_ns; /* that threads slept for I/O, summed over them */
     uint64_t device_busy_ns;
+    struct gnn_sizes device_read_sizes; /* of device_read_ios: readahead and page faults too, as the device sees them */
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_world_simulated_open(const struct gnn_simulated_config *config,
