@@ -59,10 +59,10 @@ static void widen(struct range *range, double value)
 }
 
 /* Published times are drawn at the paper's own size alone: a scaled run's are no such thing. */
-static double published_at(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at)
+static double published_at(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at)
 {
     const struct gnn_published_row *const row =
-        figure->scale_divisor == 1 ? gnn_figure_published(figure, 0, series, at) : NULL;
+        figure->scale_divisor == 1 ? gnn_figure_published(figure, metric, series, at) : NULL;
     return row != NULL ? gnn_published_value(row) : (double)NAN;
 }
 
@@ -82,11 +82,11 @@ static double unit_of(const char *metric)
     return 1;
 }
 
-static void put_point(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at, FILE *data,
-                      struct range *range)
+static void put_point(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
+                      FILE *data, struct range *range)
 {
-    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[0], series, at);
-    const double published = published_at(figure, series, at), unit = unit_of(figure->metrics[0]);
+    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
+    const double published = published_at(figure, metric, series, at), unit = unit_of(figure->metrics[metric]);
     if (value.state == GNN_VALUE_KNOWN)
         (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", unit * value.median, unit * value.least, unit * value.most);
     else
@@ -110,7 +110,7 @@ static bool is_shown(const struct gnn_paper_figure *figure, uint32_t series)
     uint32_t at[GNN_AXES_MAX] = {0};
     bool shown = figure->series[series].has_cells;
     do
-        shown = shown || isfinite(published_at(figure, series, at));
+        shown = shown || isfinite(published_at(figure, 0, series, at));
     while (!shown && gnn_axes_next(figure, 0, at));
     return shown;
 }
@@ -183,10 +183,34 @@ static enum gnn_status put_over_x(const struct gnn_paper_figure *figure, uint32_
         (void)fputs(x[0] != '\0' ? x : " ", data);
         for (uint32_t s = 0; s < figure->series_count; s++)
             if (is_shown(figure, s))
-                put_point(figure, s, at, data, &panels->range);
+                put_point(figure, 0, s, at, data, &panels->range);
         (void)fputs("\t.\n", data); /* blanks at a line's end are no field to gnuplot */
     }
     at[0] = 0;
+    return GNN_OK;
+}
+
+/* The name of a metric on the x axis: "4K" of "reads.4K". */
+static const char *class_of(const char *metric)
+{
+    const char *const dot = strrchr(metric, '.');
+    return dot != NULL ? dot + 1 : metric;
+}
+
+/* A line for each metric. */
+static enum gnn_status put_classes(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
+                                   struct panels *panels, struct gnn_err *err)
+{
+    char name[sizeof panels->names[0]];
+    name_panel(figure, at, name, sizeof name);
+    GNN_TRY(add_panel(figure, name, data, panels, err));
+    for (uint32_t m = 0; m < figure->metric_count; m++) {
+        (void)fputs(class_of(figure->metrics[m]), data);
+        for (uint32_t s = 0; s < figure->series_count; s++)
+            if (is_shown(figure, s))
+                put_point(figure, m, s, at, data, &panels->range);
+        (void)fputs("\t.\n", data);
+    }
     return GNN_OK;
 }
 
@@ -297,8 +321,9 @@ static const struct {
     const char *chart, *script;
     data_fn *put;
 } shapes[] = {
-    {"bars", bars_gp, put_over_x},  {"lines", lines_gp, put_over_x}, {"heat", heat_gp, put_over_x},
-    {"cdf", cdf_gp, put_quantiles}, {"time", time_gp, put_course},   {"accuracy", accuracy_gp, put_accuracy},
+    {"bars", bars_gp, put_over_x},           {"lines", lines_gp, put_over_x}, {"heat", heat_gp, put_over_x},
+    {"classes", bars_gp, put_classes},       {"cdf", cdf_gp, put_quantiles},  {"time", time_gp, put_course},
+    {"accuracy", accuracy_gp, put_accuracy},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -345,19 +370,29 @@ static void wrap(const struct panels *panels, char *text)
     }
 }
 
-/* The names of the values of x, turned where they would run into each other. */
-static void put_tics(const struct gnn_paper_figure *figure, FILE *script)
+/* How many places the x axis has: classes, or values of x. */
+static uint32_t tic_count(const struct gnn_paper_figure *figure, int shape)
 {
-    const struct gnn_axis *const x = &figure->axes[0];
+    return shapes[shape].put == put_classes ? figure->metric_count : figure->axes[0].count;
+}
+
+static const char *tic_name(const struct gnn_paper_figure *figure, int shape, uint32_t i)
+{
+    return shapes[shape].put == put_classes ? class_of(figure->metrics[i]) : figure->axes[0].values[i];
+}
+
+/* The names of the places of x, turned where they would run into each other. */
+static void put_tics(const struct gnn_paper_figure *figure, int shape, FILE *script)
+{
     size_t characters = 0;
-    for (uint32_t i = 0; i < x->count; i++)
-        characters += strlen(x->values[i]);
-    const bool turned = characters > TIC_CHARACTERS;
+    for (uint32_t i = 0; i < tic_count(figure, shape); i++)
+        characters += strlen(tic_name(figure, shape, i));
+    const bool turned = characters > TIC_CHARACTERS || shapes[shape].put == put_classes;
     (void)fprintf(script, "turned = %d\nset xtics nomirror scale 0 %s (", turned ? 1 : 0,
                   turned ? "rotate by 25 right" : "norotate");
-    for (uint32_t i = 0; i < x->count; i++) {
+    for (uint32_t i = 0; i < tic_count(figure, shape); i++) {
         (void)fputs(i > 0 ? ", " : "", script);
-        gnn_gnuplot_string(script, x->values[i]);
+        gnn_gnuplot_string(script, tic_name(figure, shape, i));
         (void)fprintf(script, " %u", i);
     }
     (void)fputs(")\n", script);
@@ -378,14 +413,14 @@ static uint32_t panel_columns(const struct gnn_paper_figure *figure, const struc
     return varying > 1 && all == panels->count && last <= COLUMNS_MAX ? last : 0;
 }
 
-static void put_names(const struct gnn_paper_figure *figure, const struct panels *panels, FILE *script)
+static void put_names(const struct gnn_paper_figure *figure, int shape, const struct panels *panels, FILE *script)
 {
     char name[32];
     uint32_t shown = 0;
     for (uint32_t s = 0; s < figure->series_count; s++)
         shown += is_shown(figure, s) ? 1 : 0;
     (void)fprintf(script, "series = %u\npanels = %u\ncolumns = %u\nrows = %u\n", shown, panels->count,
-                  panel_columns(figure, panels), figure->axes[0].count);
+                  panel_columns(figure, panels), tic_count(figure, shape));
     (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\n", shown, shown, panels->count);
     for (uint32_t s = 0, i = 0; s < figure->series_count; s++) {
         if (!is_shown(figure, s))
@@ -422,8 +457,8 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\ndrawn = %d\n",
                   logarithmic ? 1 : 0, logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12,
                   panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);
-    put_tics(figure, script);
-    put_names(figure, panels, script);
+    put_tics(figure, shape, script);
+    put_names(figure, shape, panels, script);
     (void)fputs(shapes[shape].script, script);
 }
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "cdf", "time", "accuracy", "table", NULL};
+const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "classes", "cdf", "time", "accuracy", "table", NULL};
 static const char *const other_sections[] = {"figure", "holds", "reasons", NULL};
 static const char *const other_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
 
@@ -66,7 +66,8 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
     if (about->paper[0] == '\0' || about->title[0] == '\0' || about->place[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] needs paper, place and title", gnn_ini_name(ini));
     if (!drawn)
-        return gnn_fail(err, GNN_EUSAGE, "%s: chart \"%s\" is none of bars, lines, heat, cdf, time, accuracy, table",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: chart \"%s\" is none of bars, lines, heat, classes, cdf, time, accuracy, table",
                         gnn_ini_name(ini), about->chart);
     if (about->measured_by[0] != '\0' && strcmp(about->measured_by, "fio") != 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: measured_by \"%s\": only fio measures figures besides the systems",

@@ -34,11 +34,12 @@
 #include "harness/record/record.h"
 #include "harness/run/sweep/job_file.h"
 
-enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 10, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
+enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 16, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
 
 /* Shapes of pictures: "bars" and "lines" show the first metric over x, a panel for each combination of the facets;
- * "heat" likewise, a row a series, its value a colour; "cdf" shows a distribution by its quantiles, metrics of y whose
- * names hold _p50 and the like; "time" shows what processors and storage did over a run, a panel a cell; "accuracy" the
+ * "heat" likewise, a row a series, its value a colour; "classes" shows bars for each metric of y, which x has the names
+ * of, from their last dot on; "cdf" shows a distribution by its quantiles, metrics of y whose names hold _p50 and the
+ * like; "time" shows what processors and storage did over a run, a panel a cell; "accuracy" the
  * accuracy after each epoch over the time until then; "table" no picture. Ends with NULL. */
 extern const char *const gnn_figure_charts[];
 /* Keys of a case that are the figure's own, no option of what runs it. */

@@ -1,10 +1,12 @@
 #include "harness/figure/metric.h"
 
+#include "harness/base/sizes.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -346,6 +348,47 @@ static const struct {
 };
 enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
 
+/* ---- of a class of sizes ---- */
+
+static const struct {
+    const char *metric, *figure,
+        *any; /* of a metric's beginning: a class's figure, and one that is there if any class is */
+} sized_metrics[] = {
+    {"reads.", "device_reads_to_", "device_read_bytes_max"},
+    {"asks.", "reads_to_", "read_bytes_max"},
+};
+enum { SIZED_METRICS = sizeof sized_metrics / sizeof *sized_metrics };
+
+/* Which of sized_metrics the name belongs to, *most its class: "4K"; SIZED_METRICS: none. */
+static int sized_metric(const char *name, const char **most)
+{
+    char text[8];
+    for (int i = 0; i < SIZED_METRICS; i++) {
+        const size_t length = strlen(sized_metrics[i].metric);
+        *most = name + length;
+        if (strncmp(name, sized_metrics[i].metric, length) != 0)
+            continue;
+        for (uint32_t c = 0; c < GNN_SIZE_CLASSES; c++)
+            if (strcmp(gnn_size_class_name(c, text), *most) == 0)
+                return i;
+    }
+    return SIZED_METRICS;
+}
+
+/* The record leaves out a class that has none. */
+static double of_size_class(const struct gnn_run_record *run, const char *name)
+{
+    const struct gnn_record_epoch *const last = &run->epochs[run->epoch_count - 1];
+    const char *most;
+    const int sized = sized_metric(name, &most);
+    char figure[GNN_NAME_MAX];
+    if (gnn_recorded_figure(last, sized_metrics[sized].any) == GNN_UNKNOWN)
+        return (double)NAN;
+    (void)snprintf(figure, sizeof figure, "%s%s", sized_metrics[sized].figure, most);
+    const uint64_t count = gnn_recorded_figure(last, figure);
+    return count == GNN_UNKNOWN ? 0 : (double)count * whole_over_part(run, last);
+}
+
 /* ---- by name ---- */
 
 static const char own[] = "own.", first[] = "first.";
@@ -362,9 +405,12 @@ static bool is_of_figure(const char *name)
 
 bool gnn_metric_known(const char *name)
 {
+    const char *most;
     for (int i = 0; i < EPOCH_METRICS; i++)
         if (strcmp(epoch_metrics[i].name, name) == 0)
             return true;
+    if (sized_metric(name, &most) != SIZED_METRICS)
+        return true;
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
             return true;
@@ -390,6 +436,8 @@ double gnn_metric_of(const struct gnn_run_record *run, const char *name)
     for (int i = 0; i < EPOCH_METRICS; i++)
         if (strcmp(epoch_metrics[i].name, name) == 0)
             return of_later_epochs(run, epoch_metrics[i].fn);
+    if (!begins(name, first) && !begins(name, own))
+        return of_size_class(run, name);
     if (begins(name, first))
         return known(gnn_recorded_figure(&run->epochs[0], name + strlen(first)));
     return known(gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name + strlen(own)));

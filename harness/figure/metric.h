@@ -9,6 +9,8 @@
  *   sampling_s       time one sampler spends on an epoch, waiting for the next stage left out
  *   read_gib, reads  what the device delivered in an epoch, and in how many requests
  *   asked_gib, asks  what was asked of storage by explicit reads
+ *   reads.4K, asks.4K   how many of reads and of asks had so many bytes or fewer and more than half of that (512: all
+ *                    that had no more), in the last epoch; powers of two to 4G. The measured world knows asks alone
  *   read_kib         mean size of a request to the device
  *   written_gib      to the device
  *   disk_wait_s      the longest time that a worker of a stage waited for storage

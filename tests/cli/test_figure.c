@@ -229,15 +229,23 @@ static void shapes_of_other_kinds_are_drawn(void **state)
     figure_write(p, "tiny-none", /* no epoch has an accuracy: nothing to take a logarithm of */
                  TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = null\n" ABOUT(
                      "6", "accuracy") "y = accuracy_pct\nlog = yes\n");
+    figure_write(p, "tiny-classes",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = gnndrive\n" ABOUT(
+                     "7", "classes") "y = asks.512, asks.4K, reads.4K, asks\nlog = yes\n[holds]\nall = asks.512[a] = "
+                                     "asks[a]\n");
     const bool drawn = expect_drawn(p, "tiny-time --jobs 2", PARTS("2 of 2 cells", "holds           waits"));
     figure_expect(p, "tiny-cdf", 0, PARTS("1 of 1 cells"));
     figure_expect(p, "tiny-heat --jobs 2", 0, PARTS("4 of 4 cells"));
     figure_expect(p, "tiny-none", 0, PARTS("1 of 1 cells"));
+    figure_expect(p, "tiny-classes", 0, PARTS("1 of 1 cells", "holds           all"));
+    assert_int_equal(data_lines(p, "tiny-classes.dat"), 3); /* a line that begins with a digit */
+    expect_file(p, "tiny-classes.dat", PARTS("\n4K\t0\t0\t0\tNaN\t ", "asks\t"));
+    expect_file(p, "tiny-classes.gp", PARTS("\"512\" 0, \"4K\" 1, \"4K\" 2, \"asks\" 3", "rows = 4"));
     assert_in_range(data_lines(p, "tiny-time.dat"), 8, 512);
     assert_int_equal(data_lines(p, "tiny-cdf.dat"), 3); /* the latency is another distribution */
     assert_int_equal(data_lines(p, "tiny-heat.dat"), 2);
     if (drawn)
-        expect_pictures(p, "tiny-time tiny-cdf tiny-heat tiny-none", "png");
+        expect_pictures(p, "tiny-time tiny-cdf tiny-heat tiny-none tiny-classes", "png");
 }
 
 /* Accuracy is of a run that trains on this machine, time of the figure's world; the second command trains no more. */

@@ -150,6 +150,29 @@ static void metrics_are_those_of_later_epochs(void **state)
     gnn_run_record_free(&run);
 }
 
+/* A class without requests is not in the record: none, where the run has sizes, and unknown where it has not. */
+static void requests_are_told_by_size(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "ginex", 10, 2, 1);
+    assert_true(isnan(gnn_metric_of(&run, "reads.4K")));
+    fake_figure(&run.epochs[0], "device_reads_to_8K", 5); /* an earlier epoch's */
+    fake_figure(&run.epochs[1], "device_reads_to_4K", 7);
+    fake_figure(&run.epochs[1], "device_read_bytes_max", 4096);
+    fake_figure(&run.epochs[1], "reads_to_512", 3);
+    assert_float_equal(gnn_metric_of(&run, "reads.4K"), 7, 0);
+    assert_float_equal(gnn_metric_of(&run, "reads.8K"), 0, 0);
+    assert_true(isnan(gnn_metric_of(&run, "asks.512")));
+    fake_figure(&run.epochs[1], "read_bytes_max", 512);
+    assert_float_equal(gnn_metric_of(&run, "asks.512"), 3, 0);
+    assert_float_equal(gnn_metric_of(&run, "asks.4G"), 0, 0);
+    assert_false(gnn_metric_known("reads.3K"));
+    assert_false(gnn_metric_known("reads."));
+    assert_false(gnn_metric_known("bytes.4K"));
+    gnn_run_record_free(&run);
+}
+
 /* Means of the series go by the length of its intervals; those of waits leave out where I/O wait is below the mean. */
 static void the_series_has_metrics(void **state)
 {
@@ -339,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_figure_of_the_tree_is_one),
         cmocka_unit_test(metrics_are_those_of_later_epochs),
+        cmocka_unit_test(requests_are_told_by_size),
         cmocka_unit_test(the_series_has_metrics),
         cmocka_unit_test(parts_are_told_as_wholes),
         cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
