@@ -162,7 +162,7 @@ struct gnn_counters {
     uint64_t prepare_disk_bytes; /* of files that open made, or found made by an earlier run; 0: it needs none */
 };
 
-enum { GNN_FIGURES_MAX = 32 };
+enum { GNN_FIGURES_MAX = 48 };
 
 struct gnn_figure {
     const char *name;

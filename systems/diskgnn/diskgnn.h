@@ -30,6 +30,7 @@ struct diskgnn_config {
     uint32_t cache_share;                      /* of what the cap leaves, in percent */
     uint32_t gpu_share;                        /* of the cached rows, in percent */
     uint64_t gpu_cache_bytes, cpu_cache_bytes; /* 0 = automatic */
+    bool unordered;                            /* tell what mini-batches would read of rows in no order */
     bool pipeline;                             /* off: one thread, one mini-batch at a time */
     bool table_stage;                          /* a stage of its own reads the address tables */
     uint32_t queue;                            /* items of a queue */
@@ -138,7 +139,9 @@ struct diskgnn {
     bool prepared, ready;              /* both of the above are open; and so are the slots */
     struct diskgnn_slots slots;        /* of each kind */
     struct diskgnn_most most;
-    uint32_t *order; /* (batches of an epoch) */
+    uint32_t *order;           /* (batches of an epoch) */
+    uint64_t *of_batch;        /* (batches of an epoch) for figures */
+    uint64_t *unordered_bytes; /* (sampled.batches) with option unordered, else NULL */
     struct diskgnn_graph *graphs;
     void *graph_memory;
 
@@ -193,6 +196,14 @@ GNN_MUST_CHECK enum gnn_status diskgnn_assemble(struct diskgnn *s, struct diskgn
                                                 struct diskgnn_input *input, bool *released, struct gnn_err *err);
 /* The rest, on the trainer's thread: with a device the gather in the training stream. */
 void diskgnn_assemble_rest(const struct diskgnn *s, const struct diskgnn_input *input);
+
+/* ---- by_batch.c ---- */
+
+/* Fills s->unordered_bytes for what is prepared: what each mini-batch would read without an order of the rows. Errors
+ * as diskgnn_layout_open. */
+GNN_MUST_CHECK enum gnn_status diskgnn_unordered_count(struct diskgnn *s, struct gnn_err *err);
+/* Adds the figures of single mini-batches, those of the epoch's order. */
+void diskgnn_report_batches(const struct diskgnn *s, struct gnn_epoch_result *out);
 
 /* ---- epoch.c: the train_epoch hook; state: struct diskgnn ---- */
 

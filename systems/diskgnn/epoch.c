@@ -299,6 +299,7 @@ static void report(struct diskgnn *s, struct gnn_epoch_result *out)
     counters->cache_hits = hit;
     counters->cache_misses = read;
     report_levels(s, out);
+    diskgnn_report_batches(s, out);
     gnn_training_result(&s->training, out);
 }
 

@@ -53,6 +53,10 @@ const struct gnn_option diskgnn_options[] = {
      .help = "Order of a disk cache's rows: a value a hash function, one after another; one minimum over all "
              "functions; by falling count.",
      .source = "released code: pair; paper Algorithm 1: printed"},
+    {.name = "unordered", .type = GNN_OPT_BOOL, .offset = FIELD(unordered), .def = "false",
+     .help = "Also tell what each mini-batch would read if one disk cache for all, of as many rows, were in no order "
+             "but falling count; counted when the system opens.",
+     .source = "paper Figure 5b"},
     {.name = "packing", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.packing), .def = "batched",
      .choices = WORDS("batched", "individual"),
      .help = "Features are read partition by partition for all mini-batches, or row by row for each.",

@@ -66,6 +66,8 @@ static enum gnn_status open_prepared(struct diskgnn *s, uint64_t base, struct gn
 {
     GNN_TRY(diskgnn_sampled_open(s->env, &s->config->prepare, base, &s->sampled, err));
     GNN_TRY(open_layout(s, err));
+    if (s->config->unordered && !s->env->workload->sample_only)
+        GNN_TRY(diskgnn_unordered_count(s, err));
     GNN_TRY(open_meta(s, err));
     return diskgnn_slots_open(s, err);
 }

@@ -39,6 +39,7 @@ static enum gnn_status diskgnn_open(const struct gnn_env *env, const void *confi
     s->config = config;
     const uint32_t batches = gnn_max_u32(gnn_epoch_batches(env), 1);
     GNN_NEW(s->order, batches, err, "diskgnn: order of %" PRIu32 " mini-batches", batches);
+    GNN_NEW(s->of_batch, batches, err, "diskgnn: figures of %" PRIu32 " mini-batches", batches);
     if (!env->workload->sample_only) {
         gnn_training_open(env, &s->training);
         GNN_TRY(gnn_team_open(env->world, s->config->rings, &s->team, err));
@@ -74,6 +75,8 @@ static void diskgnn_close(void *state)
         return;
     diskgnn_close_prepared(s);
     gnn_team_close(s->team);
+    free(s->unordered_bytes);
+    free(s->of_batch);
     free(s->order);
     free(s);
 }

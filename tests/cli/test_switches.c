@@ -188,6 +188,7 @@ static const struct switch_case cases[] = {
     {"diskgnn.hashes", "1", "figures.disk_cache_pages", {SEGMENTS}},
     {"diskgnn.reorder", "printed", "figures.disk_cache_pages", {SEGMENTS}},
     {"diskgnn.reorder", "off", "figures.disk_cache_pages", {SEGMENTS}},
+    {"diskgnn.unordered", "true", "figures.io_p50_permille", {SEGMENTS}},
     {"diskgnn.packing", "individual", "figures.pack_prepare_ns", {NULL}},
     {"diskgnn.partitions", "5", "figures.pack_prepare_ns", {NULL}},
     {"diskgnn.pack_memory", "1M", "figures.pack_prepare_ns", {NULL}},

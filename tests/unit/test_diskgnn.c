@@ -237,6 +237,52 @@ static void test_reads_are_the_layouts(void **state)
     fixture_close(&f);
 }
 
+/* What single mini-batches read adds up to what was read. What each would read of one disk cache in no order is what a
+ * layout of that kind has it read, and the same beside whatever layout. */
+static void test_single_mini_batches(void **state)
+{
+    (void)state;
+    const char *const *const variants[] = {
+        OPTIONS("io=buffered", "unordered=true", "disk_rows=60", "segment=8",
+                "reorder=off"), /* the other kind itself */
+        OPTIONS("io=buffered", "unordered=true", "disk_rows=60", "segment=8", "reorder=pair"),
+        OPTIONS("io=buffered", "unordered=true", "disk_rows=60", "segment=3", "reorder=pair"),
+    };
+    struct fixture f;
+    uint64_t unordered[BATCHES];
+    fixture_open(&f, .graph = &usual);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        struct train_run run;
+        open_run(&run, &f, variants[v]);
+        const struct diskgnn *const s = run.state;
+        uint64_t all = 0, most = 0, half = 0;
+        for (uint32_t i = 0; i < BATCHES; i++) {
+            const struct diskgnn_place *const place = &s->layout.of[i];
+            const uint64_t bytes = diskgnn_dense_bytes(&s->layout.rows, place->packed) + place->pages * UINT64_C(4096);
+            all += bytes;
+            most = gnn_max_u64(bytes, most);
+            if (v == 0)
+                unordered[i] = bytes;
+            assert_int_equal(s->unordered_bytes[i], unordered[i]);
+            half += 2 * bytes < unordered[i];
+        }
+        must_run(train_run_epoch(&run, 0), &run);
+        assert_int_equal(train_run_extra(&run, "chunk_read_bytes") + train_run_extra(&run, "disk_cache_read_bytes"),
+                         all);
+        assert_int_equal(train_run_extra(&run, "batch_read_bytes_max"), most);
+        assert_true(train_run_extra(&run, "batch_read_bytes_p50") <= most);
+        assert_int_equal(train_run_extra(&run, "batches_half_pct"), (100 * half + BATCHES / 2) / BATCHES);
+        assert_true(train_run_extra(&run, "io_p01_permille") <= train_run_extra(&run, "io_p99_permille"));
+        if (v == 0) {
+            assert_int_equal(train_run_extra(&run, "io_p01_permille"), 1000);
+            assert_int_equal(train_run_extra(&run, "io_p99_permille"), 1000);
+            assert_int_equal(train_run_extra(&run, "batches_less_pct"), 0);
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 static void test_caches_of_all_rows_end_the_reads(void **state)
 {
     (void)state;
@@ -581,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_rows_reach_a_device),
         cmocka_unit_test(test_rows_of_every_width_come_back),
         cmocka_unit_test(test_reads_are_the_layouts),
+        cmocka_unit_test(test_single_mini_batches),
         cmocka_unit_test(test_caches_of_all_rows_end_the_reads),
         cmocka_unit_test(test_the_pipeline_trains_what_the_sequence_trains),
         cmocka_unit_test(test_stages_are_told_apart),
