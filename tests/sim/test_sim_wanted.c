@@ -135,7 +135,7 @@ static void test_only_what_is_wanted(void **state)
     }
 }
 
-/* Where the content cannot give single IDs of that width, or the range begins or ends inside one, all of it is there. */
+/* Where the content cannot give single IDs of that width, or the range begins or ends inside one, all of it comes. */
 static void test_else_all_of_it(void **state)
 {
     (void)state;
