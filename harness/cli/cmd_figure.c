@@ -51,8 +51,8 @@ static const struct gnn_option figure_table[] = {
     OPTION("scale", TEXT, scale, OF_THE_FIGURE, .unit = "1/K",
            .help = "of the dataset; memory, batch and the preset's figures are divided too"),
     OPTION("fix", TEXT, fix, "", .unit = "KEY=VALUE",
-           .help = "of every cell: a part of the figure, as with dataset=papers100m; findings about others are left "
-                   "out"),
+           .help = "of every cell: a part of the figure, as with dataset=papers100m; may stand several times, a key "
+                   "once; findings about others are left out"),
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "runs of each cell"),
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "CELLS",
            .help = "simulated cells that run at a time"),
@@ -88,6 +88,7 @@ struct figures {
     struct paper papers[PAPERS_MAX];
     uint32_t paper_count;
     struct gnn_tolerances tolerances;
+    struct gnn_kv_list fix; /* every --fix */
     uint32_t scale_divisor; /* 0: each figure's own */
     struct gnn_err err;     /* of a file that was looked at */
 };
@@ -162,7 +163,7 @@ static enum gnn_status open_figure(const struct figures *f, const struct found *
                                            .scale_divisor = f->scale_divisor,
                                            .db = f->config.db,
                                            .data_dir = f->config.data_dir,
-                                           .fix = f->config.fix[0] != '\0' ? f->config.fix : NULL,
+                                           .fix = &f->fix,
                                            .published_path =
                                                find_published(found->about.paper, published, sizeof published)};
     return gnn_figure_open(found->path, &setup, out, err);
@@ -580,6 +581,28 @@ static enum gnn_status take_id(void *ctx, const char *word, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Takes a KEY=VALUE. What the command has options for is refused: the figure would be recorded in one place and
+ * looked for in another. */
+static enum gnn_status take_fix(void *ctx, const char *word, struct gnn_err *err)
+{
+    static const char *const own[] = {"db", "data", "scale", "world"};
+    struct figures *const f = ctx;
+    char key[GNN_NAME_MAX];
+    const char *const sign = strchr(word, '=');
+    if (sign == NULL || sign == word || sign - word >= (ptrdiff_t)sizeof key)
+        return gnn_fail(err, GNN_EUSAGE, "--fix %s: expected KEY=VALUE, as in dataset=twitter", word);
+    (void)snprintf(key, sizeof key, "%.*s", (int)(sign - word), word);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(key, own[i]) == 0)
+            return gnn_fail(err, GNN_EUSAGE, "--fix %s: the figure has an option for it; write --%s %s", word, key,
+                            sign + 1);
+    const char *const before = gnn_kv_get(&f->fix, key);
+    if (before != NULL)
+        return gnn_fail(err, GNN_EUSAGE, "--fix %s: %s is fixed to \"%s\" already; leave one out, or write '%s=A|B'",
+                        word, key, before, key);
+    return gnn_kv_set(&f->fix, key, sign + 1, err);
+}
+
 int gnn_cmd_figure(int argc, char **argv)
 {
     static const struct gnn_command_line line = {
@@ -588,7 +611,9 @@ int gnn_cmd_figure(int argc, char **argv)
                  "PDF with the CSV behind them, and says which of the paper's findings hold. Cut off, it goes on\n"
                  "where it was.\n\n",
         .table = figure_table,
-        .word = take_id};
+        .word = take_id,
+        .repeated = "fix",
+        .value = take_fix};
     struct gnn_err err = {0};
     struct figures *const f = calloc(1, sizeof *f);
     int exit_status;
@@ -600,6 +625,7 @@ int gnn_cmd_figure(int argc, char **argv)
         exit_status = gnn_cli_failed(&err);
     for (uint32_t i = 0; i < f->paper_count; i++)
         gnn_figure_verdicts_close(&f->papers[i].verdicts);
+    gnn_kv_clear(&f->fix);
     free(f->found);
     free(f);
     return exit_status;

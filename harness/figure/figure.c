@@ -7,6 +7,7 @@
 #include "harness/figure/metric.h"
 #include "harness/figure/values.h"
 #include "harness/run/machine.h"
+#include "harness/run/sweep/grid.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -312,17 +313,49 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", cause.message);
 }
 
-/* Puts "key=value" among the overrides. */
-static enum gnn_status fix_option(const char *fix, struct gnn_kv_list *overrides, struct gnn_err *err)
+/* Finds out whether a case of the file has this key. */
+static enum gnn_status is_key_of_file(const char *path, const struct gnn_job_options *options, const char *key,
+                                      bool *is_one, struct gnn_err *err)
 {
-    char key[GNN_NAME_MAX];
-    const char *const sign = fix != NULL ? strchr(fix, '=') : NULL;
-    if (fix == NULL)
-        return GNN_OK;
-    if (sign == NULL || sign == fix || sign - fix >= (ptrdiff_t)sizeof key)
-        return gnn_fail(err, GNN_EUSAGE, "--fix %s: expected KEY=VALUE, as in dataset=twitter", fix);
-    (void)snprintf(key, sizeof key, "%.*s", (int)(sign - fix), fix);
-    return gnn_kv_set(overrides, key, sign + 1, err);
+    struct gnn_job *job;
+    const struct gnn_job_options as_it_is = {.other_sections = options->other_sections,
+                                             .other_keys = options->other_keys,
+                                             .foreign_keys = options->foreign_keys};
+    GNN_TRY(gnn_job_open(path, &as_it_is, &job, err));
+    *is_one = false;
+    for (uint32_t i = 0; i < job->count && !*is_one; i++)
+        *is_one = gnn_kv_get(&job->cells[i].choices, key) != NULL;
+    gnn_job_close(job);
+    return GNN_OK;
+}
+
+static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const struct gnn_kv *fix, struct gnn_err *err)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, fix->key);
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL && !figure->by_fio; o++)
+        gnn_near_miss_offer(&near, o->name);
+    return gnn_fail(err, GNN_EUSAGE, "--fix %s=%s: %s has no key \"%s\"%s; %s", fix->key, fix->value, figure->id,
+                    fix->key, gnn_near_miss_text(&near),
+                    figure->by_fio ? "those in its file can be fixed"
+                                   : "`oocgnn run --help` has the options, `oocgnn list params SYSTEM` the parameters");
+}
+
+/* Puts what is fixed among the overrides; a key that nothing reads is refused. */
+static enum gnn_status fix_keys(const struct gnn_paper_figure *figure, const char *path, const struct gnn_kv_list *fix,
+                                const struct gnn_job_options *options, struct gnn_kv_list *overrides,
+                                struct gnn_err *err)
+{
+    for (uint32_t i = 0; fix != NULL && i < fix->count; i++) {
+        const char *const key = fix->items[i].key;
+        bool known = gnn_grid_option(key) != NULL;
+        if (figure->by_fio)
+            GNN_TRY(is_key_of_file(path, options, key, &known, err));
+        if (!known)
+            return refuse_key(figure, &fix->items[i], err);
+        GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
+    }
+    return GNN_OK;
 }
 
 /* Puts where runs go and how large they are over what the file says. */
@@ -347,7 +380,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
                                             .foreign_keys = figure->by_fio,
                                             .pass_without_system = !figure->by_fio};
     enum gnn_status status = figure->by_fio ? GNN_OK : place_options(figure, setup, &overrides, err);
-    GNN_NEXT(status, fix_option(setup->fix, &overrides, err));
+    GNN_NEXT(status, fix_keys(figure, path, setup->fix, &options, &overrides, err));
     GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
     gnn_kv_clear(&overrides);
     GNN_TRY(status);
@@ -421,7 +454,7 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
     if (setup->published_path != NULL)
         GNN_TRY(gnn_published_open(setup->published_path, &figure->published, err));
-    return read_predicates(figure, ini, setup->fix != NULL, err);
+    return read_predicates(figure, ini, setup->fix != NULL && setup->fix->count > 0, err);
 }
 
 static void name_figure(struct gnn_paper_figure *figure, const char *path)

@@ -99,8 +99,8 @@ struct gnn_figure_setup {
     enum gnn_world_kind world; /* measured: on this machine, with the profile's compute as a model */
     uint32_t scale_divisor;    /* 0: the figure's own, else 1 */
     const char *db, *data_dir;
-    const char *published_path; /* of the paper's values; NULL: none */
-    const char *fix; /* "dataset=twitter": of every cell, and predicates of others are left out; NULL: none */
+    const char *published_path;    /* of the paper's values; NULL: none */
+    const struct gnn_kv_list *fix; /* of every cell, and predicates of others are left out; NULL or empty: nothing */
 };
 
 /* Reads the figure at path; its name is the file's. GNN_EUSAGE names the file and what is wrong with it. */

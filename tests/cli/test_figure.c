@@ -113,7 +113,23 @@ static void a_part_of_a_figure_can_be_had(void **state)
     assert_null(strstr(r.out, "ratio:")); /* of 512 and 64 */
     process_free(&r);
     figure_expect(p, "tiny-fig1", 0, PARTS("2 runs made, 3 passed over", "4 of 4 cells are recorded"));
-    figure_expect(p, "tiny-fig1 --fix dim", 2, PARTS("expected KEY=VALUE"));
+}
+
+static void parts_are_named_by_several_keys(void **state)
+{
+    const struct place *const p = *state;
+    figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
+                  PARTS("2 runs made", "2 of 2 cells are recorded", "| twitter |", "holds           order"));
+    figure_expect(p, "tiny-fig1 --check --fix 'dim=64|512' --fix dataset=twitter", 0,
+                  PARTS("2 of 4 cells are recorded"));
+    figure_expect(p, "tiny-fig1 --fix dim", 2, PARTS("--fix dim: expected KEY=VALUE"));
+    figure_expect(p, "tiny-fig1 --fix dim=64 --fix epochs=1 --fix dim=512", 2,
+                  PARTS("--fix dim=512: dim is fixed to \"64\" already; leave one out"));
+    figure_expect(p, "tiny-fig1 --fix dim=64 --fix memry=1G", 2,
+                  PARTS("--fix memry=1G: tiny-fig1 has no key \"memry\"", "did you mean \"memory\"?"));
+    figure_expect(p, "tiny-fig1 --fix pygplus.memry=1G", 2,
+                  PARTS("no key \"pygplus.memry\"", "oocgnn list params SYSTEM"));
+    figure_expect(p, "tiny-fig1 --fix scale=1/100", 2, PARTS("--fix scale=1/100: ", "write --scale 1/100"));
 }
 
 static void what_is_recorded_is_checked_and_listed(void **state)
@@ -284,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_of_a_figure_can_be_had, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(parts_are_named_by_several_keys, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_are_made_whatever_fails, make_place, place_tear_down),

@@ -108,6 +108,7 @@ static void fio_reads_what_the_file_says(void **state)
 static void what_is_recorded_is_not_read_again(void **state)
 {
     const struct place *const p = *state;
+    expect(p, "tiny-fio --fix jobs=4", 2, PARTS("--fix jobs=4: tiny-fio has no key \"jobs\"; those in its file"));
     expect(p, "tiny-fio --fix numjobs=4", 0, PARTS("2 runs made, 0 passed over", "2 of 2 cells"));
     expect(p, "tiny-fio", 0, PARTS("2 runs made, 2 passed over", "4 of 4 cells"));
     shell("rm bin/fio", p->dir, "");
