@@ -48,10 +48,11 @@ static void print_help(FILE *out)
                 out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    (void)fputs("\n`oocgnn help COMMAND` tells more. Results go to stdout, everything else to stderr.\n"
-                "Exit status: 0 done (oom and oot are results), 1 failed or cut short, 2 wrong usage,\n"
-                "3 regression found, 4 this machine lacks what was asked.\n",
-                out);
+    (void)fputs(
+        "\n`oocgnn help COMMAND` tells more. Results go to stdout, everything else to stderr.\n" GNN_OPTION_TWICE
+        "Exit status: 0 done (oom and oot are results), 1 failed or cut short, 2 wrong usage,\n"
+        "3 regression found, 4 this machine lacks what was asked.\n",
+        out);
 }
 
 static const struct gnn_option no_options[] = {{.name = NULL}};

@@ -105,6 +105,7 @@ void gnn_manual_print(const struct gnn_command *commands, uint32_t count, const 
         (void)fputs("\n", stdout);
     }
     (void)fputs(".SH OPTIONS OF THE COMMANDS\n", stdout);
+    gnn_help_roff(GNN_OPTION_TWICE, stdout);
     ask_all(commands, count, "man");
     print_systems();
     print_ends();
