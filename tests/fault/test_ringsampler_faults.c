@@ -216,6 +216,7 @@ static void test_every_failed_allocation_is_reported_and_undone(void **state)
                 gnn_world_faulty_counts(f.world, &counts);
                 refused = counts.allocs_refused > 0;
                 assert_int_equal(status, refused ? GNN_ENOMEM : GNN_OK);
+                assert_null(strstr(run.err.message, ": : ")); /* the memory has a name */
                 train_run_close(&run);
             }
             fixture_close(&f);

@@ -597,6 +597,58 @@ static void test_damaged_files_are_told(void **state)
     }
 }
 
+/* ---- a step that fails ---- */
+
+/* Gathers that nobody has waited for, and whether the thread that gave one was refused memory since. */
+static atomic_uint open_gathers;
+static atomic_bool refused;
+static _Thread_local bool gathered;
+
+static void note_gather(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                        const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+{
+    atomic_fetch_add(&open_gathers, 1);
+    gathered = true;
+    device_tensor.gather_placed(t, out, placement, rows, count, cols, host_count);
+}
+
+static void note_synchronize(struct gnn_tensor *t)
+{
+    device_tensor.synchronize(t);
+    atomic_store(&open_gathers, 0);
+}
+
+static enum gnn_status refuse_once(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
+                                   struct gnn_err *err)
+{
+    if (gathered && !atomic_exchange(&refused, true))
+        return gnn_fail(err, GNN_ENOMEM, "%s: refused by the test", name);
+    return device_tensor.alloc(t, name, bytes, out, err);
+}
+
+/* A kernel may still be reading rows of the host's when the step behind it fails: it has ended when the epoch has. */
+static void test_a_failed_epoch_leaves_no_gather_behind(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    struct train_run run;
+    train_run_init(&run, f.world, "diskgnn");
+    run.options = OPTIONS("io=buffered", "assembly=kernel");
+    run.device = run.check_rows = true;
+    must_run(train_run_open(&run, &f.graph), &run);
+    run.ops.gather_placed = note_gather;
+    run.ops.synchronize = note_synchronize;
+    run.ops.alloc = refuse_once;
+    assert_int_equal(train_run_epoch(&run, 0), GNN_ENOMEM);
+    assert_true(atomic_load(&refused));
+    assert_int_equal(atomic_load(&open_gathers), 0);
+    must_run(train_run_epoch(&run, 1), &run);
+    assert_int_equal(run.wrong_values, 0);
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
 /* ---- sampling alone ---- */
 
 static void test_sampling_alone_delivers_what_was_stored(void **state)
@@ -637,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_a_share_of_what_the_cap_leaves_is_cached),
         cmocka_unit_test(test_what_contradicts_is_refused_by_name),
         cmocka_unit_test(test_damaged_files_are_told),
+        cmocka_unit_test(test_a_failed_epoch_leaves_no_gather_behind),
         cmocka_unit_test(test_sampling_alone_delivers_what_was_stored),
     };
     alarm(HANG_SECONDS);

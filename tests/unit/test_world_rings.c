@@ -179,6 +179,40 @@ static void test_look(void **state)
     ring_case_close(&f);
 }
 
+/* Whether a page comes to memory, and whole, while nobody asks the ring for it. */
+static bool comes_unasked(const struct ring_case *f, uint64_t page)
+{
+    const uint64_t first = page * READ_BYTES / 4, last = first + READ_BYTES / 4 - 1;
+    const volatile uint32_t *const memory = (const volatile uint32_t *)(const void *)f->memory;
+    const uint64_t give_up_ns = gnn_now_ns(f->base.world) + UINT64_C(5000000000);
+    while (memory[first] != io_scratch_value(first) || memory[last] != io_scratch_value(last))
+        if (gnn_now_ns(f->base.world) > give_up_ns)
+            return false;
+    return true;
+}
+
+/* However many go over at a time, all are on their way when submitting returns. */
+static void test_what_is_submitted_is_on_its_way(void **state)
+{
+    for (uint32_t count = 1; count <= DEPTH; count++) {
+        struct ring_case f;
+        ring_case_open(&f, engine_of(state));
+        open_ring(&f);
+        struct gnn_read reads[DEPTH];
+        struct gnn_completion out[DEPTH];
+        uint32_t accepted, got;
+        for (uint32_t i = 0; i < count; i++)
+            reads[i] = page_read(&f, i);
+        assert_int_equal(gnn_ring_submit(f.base.world, f.ring, reads, count, &accepted, NULL), GNN_OK);
+        assert_int_equal(accepted, count);
+        for (uint32_t i = 0; i < count; i++)
+            assert_true(comes_unasked(&f, i));
+        assert_int_equal(gnn_ring_wait(f.base.world, f.ring, count, DEPTH, out, &got, NULL), GNN_OK);
+        assert_int_equal(got, count);
+        ring_case_close(&f);
+    }
+}
+
 static void test_results_are_the_kernels(void **state)
 {
     struct ring_case f;
@@ -537,6 +571,7 @@ int main(void)
         BOTH(test_reads_arrive),
         BOTH(test_depth_is_a_bound),
         BOTH(test_look),
+        BOTH(test_what_is_submitted_is_on_its_way),
         BOTH(test_results_are_the_kernels),
         BOTH(test_ring_follows_its_owner),
         BOTH(test_close_in_flight),
