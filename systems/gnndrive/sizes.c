@@ -2,6 +2,7 @@
  * section 5: queues), and the host memory they need. */
 #include "systems/gnndrive/gnndrive.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static struct gnn_row_layout row_layout(const struct gnndrive_config *config, ui
         return layout;
     layout.rows_per_load = 1; /* each row alone: a sector is read for it and the rest is discarded */
     layout.load_bytes = layout.bounce_bytes_max = row_bytes;
-    layout.window_bytes_max = align_bytes;
+    assert(layout.window_bytes_max == align_bytes);
     return layout;
 }
 

@@ -159,6 +159,7 @@ static struct least_bytes least_bytes(const struct gnn_env *env, const struct ri
         least.batch = gnn_min_u64(batch, z->batch_bound);
         entries = gnn_min_u64(targets, z->entries_bytes);
     }
+    assert(least.dedupe % GNN_ARENA_ALIGN_BYTES == 0);
     least.workspace = least.dedupe + entries;
     if (env->workload->sample_only)
         least.workspace = least.dedupe + (entries > 0 ? 2 * gnn_max_u64(entries, least.batch) : least.batch);
@@ -179,7 +180,7 @@ static void divide_workspace(const struct ringsampler_config *c, struct rs_sizes
         return;
     if (c->dedupe == RS_DEDUPE_SORT) {
         const uint64_t most = gnn_min_u64(gnn_max_u64(all / 2, needed), all - rest);
-        z->dedupe_bytes = gnn_min_u64(z->dedupe_bytes, gnn_round_down(most, GNN_ARENA_ALIGN_BYTES));
+        z->dedupe_bytes = gnn_min_u64(z->dedupe_bytes, most);
         return;
     }
     const uint64_t most = gnn_min_u64(gnn_max_u64(all / 3, needed), all - rest);
@@ -235,6 +236,8 @@ static void choose_workspaces(const struct gnn_env *env, const struct ringsample
     z->batch_bytes = gnn_round_up(item, GNN_PAGE_BYTES);
     divide_workspace(c, z, only ? fixed + z->batch_bound : fixed, &least);
     assert(z->dedupe_bytes <= z->workspace_bytes);
+    assert(z->dedupe_bytes % GNN_ARENA_ALIGN_BYTES == 0); /* what lies behind it begins a cache line */
+    assert(z->batch_bound % GNN_ARENA_ALIGN_BYTES == 0);
 }
 
 enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_config *c, struct rs_sizes *z,

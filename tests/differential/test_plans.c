@@ -1,6 +1,7 @@
 /* The memory plan of every system, part by part, is what tests/golden/plans.txt has: a size that counts a table twice,
  * forgets one, or takes a product for a sum is a changed line. A plan is arithmetic on the dataset's shape, the
- * workload, the parameters and the cap, so it is the same everywhere.
+ * workload, the parameters and the cap, so it is the same everywhere. Rounding to pages hides small terms, so the plans
+ * of mini-batches of 64 sizes are there too, added up.
  *
  *   OOCGNN_TEST_PLANS=FILE    writes what the plans are now to FILE; look at the difference before it is kept */
 #include "harness/system/system.h"
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { LINES_BYTES = 1 << 18 };
+enum { LINES_BYTES = 1 << 18, SEEDS_STEP = 11, SEEDS_MAX = 64 * SEEDS_STEP };
 
 static const struct train_graph_config graph = {
     .nodes = 5000, .mean_degree = 30, .dim = 24, .classes = 5, .train = 700, .seed = 11};
@@ -137,19 +138,56 @@ static void say_plan(struct lines *lines, const struct gnn_memory_plan *plan, en
     say(lines, "    %10" PRIu64 " together\n", gnn_plan_bytes(plan));
 }
 
-static void say_nodes(struct lines *lines, struct fixture *f, const struct planned *p, uint32_t cap_mib, enum kind kind)
+/* seeds: of a mini-batch; 0: as usual. */
+static enum gnn_status plan_nodes(struct fixture *f, const struct planned *p, uint32_t cap_mib, enum kind kind,
+                                  uint32_t seeds, struct gnn_memory_plan *plan)
 {
     struct train_run run;
-    struct gnn_memory_plan plan;
     train_run_init(&run, f->world, p->system);
     run.options = p->options;
     run.cap_bytes = (uint64_t)cap_mib << 20;
     run.workload.sample_only = kind == SAMPLING;
+    run.workload.batch_size = seeds > 0 ? seeds : run.workload.batch_size;
     run.device = kind == ON_A_DEVICE;
-    const enum gnn_status status = train_run_plan(&run, &f->graph, &plan);
+    const enum gnn_status status = train_run_plan(&run, &f->graph, plan);
+    free(run.config);
+    return status;
+}
+
+static void say_nodes(struct lines *lines, struct fixture *f, const struct planned *p, uint32_t cap_mib, enum kind kind)
+{
+    struct gnn_memory_plan plan;
+    const enum gnn_status status = plan_nodes(f, p, cap_mib, kind, 0, &plan);
     say_title(lines, kind_words[kind], p, cap_mib);
     say_plan(lines, &plan, status);
-    free(run.config);
+}
+
+/* A line a part: the sum of its bytes over all sizes of a mini-batch, and how many of those are refused. */
+static void say_sums(struct lines *lines, struct fixture *f, const struct planned *p, enum kind kind)
+{
+    struct gnn_memory_plan plan;
+    uint64_t sums[GNN_PLAN_PARTS_MAX] = {0};
+    uint32_t refused = 0;
+    const char *names[GNN_PLAN_PARTS_MAX];
+    uint32_t parts = 0;
+    for (uint32_t seeds = SEEDS_STEP; seeds <= SEEDS_MAX; seeds += SEEDS_STEP) {
+        if (plan_nodes(f, p, 0, kind, seeds, &plan) != GNN_OK) {
+            refused++;
+            continue;
+        }
+        assert_true(parts == 0 || parts == plan.part_count);
+        parts = plan.part_count;
+        for (uint32_t i = 0; i < parts; i++) {
+            sums[i] += plan.parts[i].bytes;
+            names[i] = plan.parts[i].name;
+        }
+    }
+    say(lines, "%d to %d seeds, ", SEEDS_STEP, SEEDS_MAX);
+    say_title(lines, kind_words[kind], p, 0);
+    for (uint32_t i = 0; i < parts; i++)
+        say(lines, "    %10" PRIu64 " %s\n", sums[i], names[i]);
+    if (refused > 0)
+        say(lines, "    %10u refused\n", refused);
 }
 
 static void say_links(struct lines *lines, struct fixture *f, const char *dir, const struct planned *p,
@@ -181,17 +219,21 @@ static void say_all(struct lines *lines, struct fixture *f, const char *dir)
         say_nodes(lines, f, &plain, 0, NODES);
         say_nodes(lines, f, &plain, 48, NODES);
         say_nodes(lines, f, &plain, 0, SAMPLING);
+        say_sums(lines, f, &plain, NODES);
     }
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
         say_nodes(lines, f, &variants[v], 0, NODES);
         say_nodes(lines, f, &variants[v], 24, NODES);
+        say_sums(lines, f, &variants[v], NODES);
     }
     for (size_t v = 0; v < sizeof given / sizeof *given; v++)
         say_nodes(lines, f, &given[v], 0, NODES);
     for (size_t v = 0; v < sizeof shares / sizeof *shares; v++)
         say_nodes(lines, f, &shares[v], 1, NODES);
-    for (size_t v = 0; v < sizeof sampling / sizeof *sampling; v++)
+    for (size_t v = 0; v < sizeof sampling / sizeof *sampling; v++) {
         say_nodes(lines, f, &sampling[v], 0, SAMPLING);
+        say_sums(lines, f, &sampling[v], SAMPLING);
+    }
     for (size_t v = 0; v < sizeof on_device / sizeof *on_device; v++)
         say_nodes(lines, f, &on_device[v], 0, ON_A_DEVICE);
     for (size_t v = 0; v < sizeof links / sizeof *links; v++) {
