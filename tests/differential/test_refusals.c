@@ -12,16 +12,47 @@
 
 #include <cmocka.h>
 
+/* A system with its options, and how it ends under a cap: words of the message where it is refused. */
+struct ending {
+    const char *system;
+    const char *const *options;
+    uint64_t cap_bytes; /* 0: none */
+    enum gnn_status status;
+    const char *words;
+};
+
+static void init_run(struct train_run *run, const struct fixture *f, const char *system, const char *const *options)
+{
+    train_run_init(run, f->world, system);
+    run->options = options;
+}
+
+/* Fails the test unless the status is that one and, of a refusal, the message has the words. */
+static void must_end(const char *system, enum gnn_status status, const struct gnn_err *err, enum gnn_status expected,
+                     const char *words)
+{
+    if (status != expected || (status != GNN_OK && strstr(err->message, words) == NULL))
+        fail_msg("%s: %s: %s; expected %s: %s", system, gnn_status_name(status), err->message,
+                 gnn_status_name(expected), words);
+}
+
+static void plan_must_end(const struct fixture *f, const struct ending *ending)
+{
+    struct train_run run;
+    struct gnn_memory_plan plan;
+    init_run(&run, f, ending->system, ending->options);
+    run.cap_bytes = ending->cap_bytes;
+    const enum gnn_status status = train_run_plan(&run, &f->graph, &plan);
+    must_end(run.system, status, &run.err, ending->status, ending->words);
+    if (status == GNN_OK)
+        assert_true(gnn_plan_bytes(&plan) > gnn_plan_run_bytes(&plan) && gnn_plan_largest(&plan) != NULL);
+    free(run.config);
+}
+
 static void test_impossible_sizes_are_refused_by_name(void **state)
 {
     (void)state;
-    const struct {
-        const char *system;
-        const char *const *options;
-        uint64_t cap_bytes;
-        enum gnn_status status;
-        const char *words;
-    } cases[] = {
+    const struct ending endings[] = {
         {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=300"), 0, GNN_EUSAGE, "gnndrive.buffer_mult"},
         {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=100"), 0, GNN_EUSAGE, "gnndrive.slots=100"},
         {"gnndrive", OPTIONS("in_order=true", "order=segments"), 0, GNN_EUSAGE, "gnndrive.order=global"},
@@ -54,19 +85,8 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct train_run run;
-        struct gnn_memory_plan plan;
-        train_run_init(&run, f.world, cases[c].system);
-        run.options = cases[c].options;
-        run.cap_bytes = cases[c].cap_bytes;
-        const enum gnn_status status = train_run_plan(&run, &f.graph, &plan);
-        if (status != cases[c].status || (status != GNN_OK && strstr(run.err.message, cases[c].words) == NULL))
-            fail_msg("case %zu: %s: %s", c, gnn_status_name(status), run.err.message);
-        if (status == GNN_OK)
-            assert_true(gnn_plan_bytes(&plan) > gnn_plan_run_bytes(&plan) && gnn_plan_largest(&plan) != NULL);
-        free(run.config);
-    }
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
+        plan_must_end(&f, &endings[e]);
     fixture_close(&f);
 }
 
@@ -74,51 +94,47 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
 static void test_a_row_above_a_block_is_refused(void **state)
 {
     (void)state;
+    static const char words[] = "a row has 4100 bytes, a block 4096";
     const struct {
         uint32_t dim;
-        const char *const *options;
-        enum gnn_status status;
-    } cases[] = {{1024, OPTIONS("block=4K"), GNN_OK},
-                 {1025, OPTIONS("block=4K"), GNN_EUSAGE},
-                 {1025, OPTIONS("block=8K"), GNN_OK}};
+        struct ending ending;
+    } cases[] = {{1024, {"agnes", OPTIONS("block=4K"), 0, GNN_OK, ""}},
+                 {1025, {"agnes", OPTIONS("block=4K"), 0, GNN_EUSAGE, words}},
+                 {1025, {"agnes", OPTIONS("block=8K"), 0, GNN_OK, ""}}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const struct train_graph_config wide = {
             .nodes = 40, .mean_degree = 3, .dim = cases[c].dim, .classes = 2, .train = 10, .seed = 11};
         struct fixture f;
-        struct train_run run;
-        struct gnn_memory_plan plan;
         fixture_open(&f, .graph = &wide);
-        train_run_init(&run, f.world, "agnes");
-        run.options = cases[c].options;
-        assert_int_equal(train_run_plan(&run, &f.graph, &plan), cases[c].status);
-        if (cases[c].status != GNN_OK)
-            assert_non_null(strstr(run.err.message, "a row has 4100 bytes, a block 4096"));
-        free(run.config);
+        plan_must_end(&f, &cases[c].ending);
         fixture_close(&f);
     }
+}
+
+/* Fails the test unless nothing lies beside the dataset's lists and features. */
+static void must_be_as_it_was(const struct fixture *f)
+{
+    assert_int_equal(data_entries(f->graph.dataset.dir), 2);
 }
 
 /* What a system writes goes where its parameter says: a place that is not there is named, not replaced. */
 static void test_a_place_that_is_not_there_is_named(void **state)
 {
     (void)state;
-    const struct {
-        const char *system;
-        const char *const *options;
-        enum gnn_status status;
-    } cases[] = {{"ginex", OPTIONS("io=buffered", "trace_dir=/no/such/place"), GNN_ENOENT},
-                 {"diskgnn", OPTIONS("io=buffered", "prepare_dir=/no/such/place"), GNN_EIO}, /* of making one in it */
-                 {"presort", OPTIONS("io=buffered", "scratch_dir=/no/such/place"), GNN_ENOENT}};
+    static const char place[] = "/no/such/place";
+    const struct ending endings[] = {
+        {"ginex", OPTIONS("io=buffered", "trace_dir=/no/such/place"), 0, GNN_ENOENT, place},
+        {"diskgnn", OPTIONS("io=buffered", "prepare_dir=/no/such/place"), 0, GNN_EIO, place}, /* of making one in it */
+        {"presort", OPTIONS("io=buffered", "scratch_dir=/no/such/place"), 0, GNN_ENOENT, place}};
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         struct train_run run;
-        train_run_init(&run, f.world, cases[c].system);
-        run.options = cases[c].options;
-        assert_int_equal(train_run_open(&run, &f.graph), cases[c].status);
-        assert_non_null(strstr(run.err.message, "/no/such/place"));
+        init_run(&run, &f, endings[e].system, endings[e].options);
+        const enum gnn_status status = train_run_open(&run, &f.graph);
+        must_end(run.system, status, &run.err, endings[e].status, endings[e].words);
         train_run_close(&run);
-        assert_int_equal(data_entries(f.graph.dataset.dir), 2); /* lists and features */
+        must_be_as_it_was(&f);
     }
     fixture_close(&f);
 }
@@ -159,15 +175,13 @@ static void test_nothing_to_train_is_refused(void **state)
         for (int sample_only = 0; sample_only < 2; sample_only++) {
             struct train_run run;
             bool planned;
-            train_run_init(&run, f.world, cases[c].system);
-            run.options = cases[c].options;
+            init_run(&run, &f, cases[c].system, cases[c].options);
             run.workload.sample_only = sample_only;
             const enum gnn_status status = plan_and_open(&run, &f.graph, &planned);
-            if (status != GNN_EUSAGE || planned != cases[c].planned ||
-                strstr(run.err.message, "has no training nodes") == NULL)
-                fail_msg("%s: %s: %s", run.system, gnn_status_name(status), run.err.message);
+            must_end(run.system, status, &run.err, GNN_EUSAGE, "has no training nodes");
+            assert_int_equal(planned, cases[c].planned);
             train_run_close(&run);
-            assert_int_equal(data_entries(f.graph.dataset.dir), 2); /* lists and features */
+            must_be_as_it_was(&f);
         }
     fixture_close(&f);
 }
@@ -188,8 +202,7 @@ static void test_no_edge_to_learn_is_refused(void **state)
         link_run_init(&run, f.world, (*s)->name, dir, 8);
         run.dataset->triple_count[0] = 0;
         const enum gnn_status status = link_run_open(&run);
-        if (status != GNN_EUSAGE || strstr(run.err.message, "has no training edges") == NULL)
-            fail_msg("%s: %s: %s", run.system, gnn_status_name(status), run.err.message);
+        must_end(run.system, status, &run.err, GNN_EUSAGE, "has no training edges");
         link_run_close(&run);
     }
     assert_true(systems >= 2);
@@ -202,11 +215,10 @@ static void test_a_batch_beyond_the_reservation_is_refused(void **state)
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     struct train_run run;
-    train_run_init(&run, f.world, "gnndrive");
-    run.options = OPTIONS("io=buffered", "extractors=2", "batch_nodes=30", "slots=60");
+    init_run(&run, &f, "gnndrive", OPTIONS("io=buffered", "extractors=2", "batch_nodes=30", "slots=60"));
     must_run(train_run_open(&run, &f.graph), &run);
-    assert_int_equal(train_run_epoch(&run, 0), GNN_ECAP);
-    assert_non_null(strstr(run.err.message, "gnndrive.batch_nodes"));
+    const enum gnn_status status = train_run_epoch(&run, 0);
+    must_end(run.system, status, &run.err, GNN_ECAP, "gnndrive.batch_nodes");
     train_run_close(&run);
     fixture_close(&f);
 }
@@ -235,8 +247,7 @@ static void test_equal_memory_is_half_of_what_the_cap_leaves(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct train_run run;
         struct gnn_memory_plan plan;
-        train_run_init(&run, f.world, cases[c].system);
-        run.options = cases[c].options;
+        init_run(&run, &f, cases[c].system, cases[c].options);
         run.cap_bytes = cases[c].cap_bytes;
         must_run(train_run_plan(&run, &f.graph, &plan), &run);
         uint64_t bytes = 0, phase = 0;
@@ -282,8 +293,7 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
     fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct train_run run;
-        train_run_init(&run, f.world, cases[c].system);
-        run.options = cases[c].options;
+        init_run(&run, &f, cases[c].system, cases[c].options);
         run.workload.batch_size = 5;
         run.stop_after = 4;
         run.check_rows = true;
