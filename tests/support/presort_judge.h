@@ -5,6 +5,11 @@
  *   - what was in flight for the sorting, on the ring of its writes and on that of its sweep, may fail in any way;
  *   - nothing is written and nothing is swept; a write in flight may be repeated in part;
  *   - rows that would have been sorted are direct, and no other figure of the plan differs.
+ *
+ * With hot=run it gives up packing alone at the first refused write of that kind: what was in flight of them may fail,
+ * and none is written any more; what is sorted from then on may be something else. Where sorting is given up, so is
+ * packing.
+ *
  * Every other failure is an error, as it is without a full disk. */
 #ifndef GNN_TESTS_PRESORT_JUDGE_H
 #define GNN_TESTS_PRESORT_JUDGE_H
@@ -17,6 +22,8 @@
 struct presort_figures {
     uint64_t planned_loads, hyperbatches, windows;
     uint64_t direct_loads, sorted_loads, sweep_rows, sweep_reads, written_bytes, gave_up;
+    uint64_t packed_rows, packed_bytes, gave_up_packing;
+    uint32_t sorting_ring, packing_ring; /* of writes until now; 0: none was written. The judge notes them */
 };
 
 void presort_figures_of(const struct gnn_epoch_result *result, struct presort_figures *out);
@@ -24,15 +31,15 @@ void presort_figures_of(const struct gnn_epoch_result *result, struct presort_fi
 /* Of a run, from its open on. */
 struct presort_judge {
     const struct io_log *log;
-    uint64_t seen;      /* requests of earlier epochs */
-    bool gave_up;       /* in this epoch or before */
+    uint64_t seen; /* requests of earlier epochs */
+    bool gave_up;  /* in this epoch or before */
+    bool gave_up_packing;
     bool failed_before; /* an epoch did: what is in memory is not what it is in the run without failures */
 };
 
 /* Judges an epoch that has ended. Fills *excused with the failures of reads and writes that it may pass over; returns
  * what is wrong, NULL: nothing. plain: the same epoch of the run without failures; NULL: this is that run. */
-const char *presort_judge_epoch(struct presort_judge *judge, enum gnn_status status,
-                                const struct presort_figures *figures, const struct presort_figures *plain,
-                                struct gnn_fault_counts *excused);
+const char *presort_judge_epoch(struct presort_judge *judge, enum gnn_status status, struct presort_figures *figures,
+                                const struct presort_figures *plain, struct gnn_fault_counts *excused);
 
 #endif

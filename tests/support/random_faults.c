@@ -23,7 +23,8 @@ enum {
     VARIANTS = 64, /* of a system: draws of parameters and workload; number 0 draws none */
     WORDS_MAX = 48,
     WORD_BYTES = 64,
-    GRAPHS = 2,
+    SPARSE = 2, /* the last graph */
+    GRAPHS = 3,
     EPOCHS = 2,
     NUMBERS = 14,     /* what is compared of an epoch */
     VALUES_EVERY = 8, /* runs, one is made in the measured world, where rows have values */
@@ -33,24 +34,30 @@ enum {
     ALLOCATIONS_TYPICAL = 60,
 };
 
-/* Rows below a sector and rows that straddle two; IDs of both widths. */
+/* Rows below a sector and rows that straddle two; IDs of both widths. In the last one rows in use lie far from each
+ * other. */
 static const struct train_graph_config shapes[GRAPHS] = {
     {.nodes = 300, .mean_degree = 5, .dim = 100, .classes = 4, .train = 45, .seed = 5},
     {.nodes = 260, .mean_degree = 4, .dim = 16, .classes = 3, .train = 40, .seed = 6, .id_bytes = 8},
+    {.nodes = 12000, .mean_degree = 6, .dim = 128, .classes = 5, .train = 160, .seed = 11},
 };
 
-/* Sizes at which a system's mechanisms work on graphs that small. A system that is not here has its defaults. */
+/* Sizes at which a system's mechanisms work on graphs that small. A system that is not here has its defaults; the bases
+ * of one that is here twice take turns. */
 static const struct {
     const char *system;
+    bool sparse;          /* on the last graph */
     const char *words[6]; /* the last: NULL */
 } bases[] = {
-    {"gnndrive", {"batch_nodes=220"}},
-    {"ginex", {"superbatch=3", "feature_cache=40K", "neighbour_cache=8K", "trace_block=8K"}},
-    {"agnes", {"block=4K", "hyperbatch=3", "graph_buffer=8K", "feature_cache=4K"}},
-    {"diskgnn", {"segment=3", "disk_rows=60", "cache_ratio=20", "partitions=3", "checkpoint=1"}},
-    {"mariusgnn", {"partitions=15", "capacity=6"}},
-    {"presort", {"row_memory=1", "hyperbatch=3", "block=4K", "classes=sorted"}},
+    {"gnndrive", false, {"batch_nodes=220"}},
+    {"ginex", false, {"superbatch=3", "feature_cache=40K", "neighbour_cache=8K", "trace_block=8K"}},
+    {"agnes", false, {"block=4K", "hyperbatch=3", "graph_buffer=8K", "feature_cache=4K"}},
+    {"diskgnn", false, {"segment=3", "disk_rows=60", "cache_ratio=20", "partitions=3", "checkpoint=1"}},
+    {"mariusgnn", false, {"partitions=15", "capacity=6"}},
+    {"presort", false, {"row_memory=1", "hyperbatch=3", "block=4K", "classes=sorted"}},
+    {"presort", true, {"row_memory=1", "hyperbatch=6", "block=4K", "classes=sorted", "hot=run"}},
 };
+enum { BASES = sizeof bases / sizeof *bases };
 
 /* A system with its parameters on a workload. */
 struct setting {
@@ -165,16 +172,29 @@ static void draw_option(struct setting *s, const struct gnn_option *o, struct gn
     }
 }
 
+/* Gives the words of the system's base, and its graph. */
+static void take_base(struct setting *s)
+{
+    uint32_t of_system[BASES], count = 0;
+    for (uint32_t b = 0; b < BASES; b++)
+        if (strcmp(bases[b].system, s->system->name) == 0)
+            of_system[count++] = b;
+    if (count == 0)
+        return;
+    const uint32_t base = of_system[s->variant % count];
+    s->graph = bases[base].sparse ? SPARSE : s->graph;
+    for (const char *const *word = bases[base].words; *word != NULL; word++)
+        (void)snprintf(s->words[s->word_count++], WORD_BYTES, "%s", *word);
+}
+
 static void draw_setting(struct setting *s, const struct gnn_system *system, uint32_t variant)
 {
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fork(variant, "parameters"), gnn_rng_fork(0, system->name)));
     *s = (struct setting){.system = system, .variant = variant, .batch_size = 9};
-    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
-        for (size_t w = 0; strcmp(bases[b].system, system->name) == 0 && bases[b].words[w] != NULL; w++)
-            (void)snprintf(s->words[s->word_count++], WORD_BYTES, "%s", bases[b].words[w]);
+    s->graph = variant == 0 ? 0 : (uint32_t)gnn_rng_below(&rng, SPARSE);
+    take_base(s);
     if (variant == 0)
         return;
-    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fork(variant, "parameters"), gnn_rng_fork(0, system->name)));
-    s->graph = (uint32_t)gnn_rng_below(&rng, GRAPHS);
     s->batch_size = 4 + (uint32_t)gnn_rng_below(&rng, 6);
     s->device = (system->variants & GNN_VARIANT_GPU) != 0 && gnn_rng_below(&rng, 3) == 0;
     s->sample_only = (system->variants & GNN_VARIANT_SAMPLE_ONLY) != 0 && gnn_rng_below(&rng, 6) == 0;
