@@ -160,25 +160,18 @@ enum gnn_status diskgnn_segment_choose(struct diskgnn_segmenter *s, uint32_t mos
 
 /* ---- their order ---- */
 
-static enum gnn_status hash_rows(struct diskgnn_segmenter *s, uint32_t *value, struct gnn_err *err)
+/* Notes that mini-batch i uses a row: in the row's hash values, or, without MinHash, in how rarely it is used, so that
+ * the most used ones come first. */
+static void note_use(const struct diskgnn_segmenter *s, uint32_t *value, uint32_t row, uint32_t i)
 {
     const struct diskgnn_prepare_config *const c = s->config;
-    diskgnn_records_start(&s->lists, s->first, s->end);
-    for (uint32_t i = s->first; i < s->end; i++) {
-        const uint32_t *list;
-        GNN_TRY(diskgnn_records_next(&s->lists, &list, err));
-        const uint32_t nodes = diskgnn_sample_nodes(&s->sampled->of[i]);
-        for (uint32_t j = 0; j < nodes; j++)
-            if ((s->slot[list[j]] & DISKGNN_IN_DISK) != 0)
-                diskgnn_minhash_add(value, s->disk_rows, s->slot[list[j]] & ~DISKGNN_IN_DISK, s->hash,
-                                    s->sampled->batches, c->hashes, c->reorder, i);
-        gnn_charge(s->env->world, GNN_WORK_TABLE_ENTRY, nodes);
-    }
-    return GNN_OK;
+    if (c->reorder == DISKGNN_REORDER_OFF)
+        value[row]--;
+    else
+        diskgnn_minhash_add(value, s->disk_rows, row, s->hash, s->sampled->batches, c->hashes, c->reorder, i);
 }
 
-/* The same without MinHash: how rarely a row is used, so that the most used ones come first. */
-static enum gnn_status count_rows(struct diskgnn_segmenter *s, uint32_t *value, struct gnn_err *err)
+static enum gnn_status note_uses(struct diskgnn_segmenter *s, uint32_t *value, struct gnn_err *err)
 {
     diskgnn_records_start(&s->lists, s->first, s->end);
     for (uint32_t i = s->first; i < s->end; i++) {
@@ -187,7 +180,7 @@ static enum gnn_status count_rows(struct diskgnn_segmenter *s, uint32_t *value, 
         const uint32_t nodes = diskgnn_sample_nodes(&s->sampled->of[i]);
         for (uint32_t j = 0; j < nodes; j++)
             if ((s->slot[list[j]] & DISKGNN_IN_DISK) != 0)
-                value[s->slot[list[j]] & ~DISKGNN_IN_DISK]--;
+                note_use(s, value, s->slot[list[j]] & ~DISKGNN_IN_DISK, i);
         gnn_charge(s->env->world, GNN_WORK_TABLE_ENTRY, nodes);
     }
     return GNN_OK;
@@ -205,10 +198,7 @@ enum gnn_status diskgnn_segment_order(struct diskgnn_segmenter *s, struct gnn_er
     GNN_TRY(gnn_buffer_reserve(world, &s->scratch, count * sizeof(uint64_t), err));
     uint32_t *const value = s->values.data, *const place = value + words;
     memset(value, 0xff, words * sizeof *value);
-    if (s->config->reorder == DISKGNN_REORDER_OFF)
-        GNN_TRY(count_rows(s, value, err));
-    else
-        GNN_TRY(hash_rows(s, value, err));
+    GNN_TRY(note_uses(s, value, err));
     diskgnn_minhash_order(world, value, values, count, s->pairs.data, s->scratch.data, place);
     const gnn_node *const nodes = s->nodes.data;
     for (uint64_t i = 0; i < count; i++)
