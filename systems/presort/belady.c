@@ -16,6 +16,7 @@ struct presort_belady {
     uint16_t *next_of;                   /* (node_count) next use of a row of the window before, or first use */
     uint16_t *next;                      /* (members_max) next use of a member after its window */
     uint64_t *resident;                  /* a set of nodes */
+    uint64_t *recalled;                  /* a set of nodes: to be recalled; NULL: none ever is */
     gnn_node *slot_row;                  /* (slots) */
     uint32_t *link;                      /* (slots) of the lists below */
     uint32_t *bucket;                    /* (windows_max + 1) slots by next use; the last list's rows have none */
@@ -38,6 +39,8 @@ static void carve(struct presort_belady *b, struct gnn_arena *arena)
     b->bucket = gnn_arena_take(arena, (c->windows_max + UINT64_C(1)) * sizeof *b->bucket);
     b->next_of = gnn_arena_take(arena, c->node_count * (uint64_t)sizeof *b->next_of);
     b->next = gnn_arena_take(arena, c->members_max * (uint64_t)sizeof *b->next);
+    if (c->recalls)
+        b->recalled = gnn_arena_take(arena, gnn_bitset_words(c->node_count) * sizeof *b->recalled);
 }
 
 uint64_t presort_belady_bytes(const struct presort_belady_config *config)
@@ -84,6 +87,18 @@ void presort_belady_clear(struct presort_belady *b)
     b->unused = 0;
     b->members = NULL;
     b->windows = 0;
+    presort_belady_recall(b, false);
+}
+
+void presort_belady_recall(struct presort_belady *b, bool recalls)
+{
+    const uint64_t bytes = gnn_bitset_words(b->config.node_count) * sizeof *b->resident;
+    if (b->recalled == NULL)
+        return;
+    if (recalls)
+        memcpy(b->recalled, b->resident, bytes);
+    else
+        memset(b->recalled, 0, bytes);
 }
 
 /* ---- lists of slots ---- */
@@ -175,6 +190,8 @@ static void make_room(struct presort_belady *b, uint32_t wanted)
         }
         const uint32_t slot = pop(b, &b->bucket[b->top]);
         gnn_bitset_remove(b->resident, b->slot_row[slot]);
+        if (b->recalled != NULL)
+            gnn_bitset_remove(b->recalled, b->slot_row[slot]);
         push(b, &b->spare, slot);
         b->free_slots++;
         b->evictions++;
@@ -186,6 +203,18 @@ static uint32_t take_free(struct presort_belady *b)
     assert(b->free_slots > 0);
     b->free_slots--;
     return b->spare != NO_SLOT ? pop(b, &b->spare) : b->unused++;
+}
+
+/* Gives those of the window's rows in memory that are to be recalled, each once. */
+static uint32_t recall(struct presort_belady *b, uint32_t used, struct presort_load *loads)
+{
+    uint32_t count = 0;
+    for (; b->recalled != NULL && used != NO_SLOT; used = b->link[used])
+        if (gnn_bitset_has(b->recalled, b->slot_row[used])) {
+            gnn_bitset_remove(b->recalled, b->slot_row[used]);
+            loads[count++] = (struct presort_load){b->slot_row[used], used | PRESORT_RECALLED};
+        }
+    return count;
 }
 
 /* Gives the members that are not in memory a slot each; every member's next use is known then. */
@@ -215,12 +244,13 @@ uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct pres
     held += take_kept(b, j, &used);
     assert(held <= members);
     make_room(b, members - held);
-    const uint32_t count = bring_in(b, j, &used, loads);
+    const uint32_t recalled = recall(b, used, loads);
+    const uint32_t count = bring_in(b, j, &used, loads + recalled);
     assert(count == members - held);
     while (b->current != NO_SLOT)
         file_slot(b, pop(b, &b->current));
     b->current = used;
-    return count;
+    return recalled + count;
 }
 
 const uint64_t *presort_belady_held(const struct presort_belady *b)

@@ -9,7 +9,10 @@
  * Hazard   A row that came in for window j has not been in memory for j - 1, and its slot's former row is none of
  *          j - 1: window j can be loaded while j - 1 is in use.
  * Time     linear in the members of the windows
- * Memory   presort_belady_bytes(): 2.125 bytes a node, 8 a slot, 2 a member, 4 a window */
+ * Recall   Where a plan is executed again, what was in memory before its first window must come back: on demand the
+ *          first window that uses such a row has it among its loads, with the slot that it lies in.
+ * Memory   presort_belady_bytes(): 2.125 bytes a node, 8 a slot, 2 a member, 4 a window; where it recalls 0.125 a node
+ *          more */
 #ifndef PRESORT_BELADY_H
 #define PRESORT_BELADY_H
 
@@ -41,6 +44,7 @@ struct presort_belady_config {
     uint32_t slots;       /* no two neighbouring windows have more rows together */
     uint32_t windows_max; /* of a hyperbatch, at most PRESORT_WINDOWS_MAX */
     uint32_t members_max; /* of all its windows */
+    bool recalls;         /* presort_belady_recall is called */
 };
 
 struct presort_belady; /* one thread at a time */
@@ -55,7 +59,12 @@ void presort_belady_clear(struct presort_belady *b); /* nothing is in memory */
 /* Finds all next uses within the windows of a new hyperbatch, which stay as they are until the last of them was
  * asked for. */
 void presort_belady_begin(struct presort_belady *b, const struct presort_lists *members);
-/* What comes in for window j, ascending, into loads (as many as it has members); returns how many. In order of j. */
+/* From here on rows that are in memory now are recalled, or, where not recalls, no row is. */
+void presort_belady_recall(struct presort_belady *b, bool recalls);
+/* Bit of a load's slot: its row is recalled, and lies there already. */
+#define PRESORT_RECALLED (UINT32_C(1) << 31)
+/* What comes in for window j, ascending, behind what is recalled, into loads (as many as it has members); returns how
+ * many. In order of j. */
 uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct presort_load *loads);
 
 /* A set of nodes: those that are in memory when the window that was planned last is in use. It stays where it is. */

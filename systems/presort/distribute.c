@@ -3,6 +3,7 @@
 #include "harness/base/bitset.h"
 #include "harness/base/log.h"
 #include "harness/storage/ring_reads.h"
+#include "systems/presort/kept.h"
 #include "systems/presort/order.h"
 
 #include <assert.h>
@@ -111,29 +112,41 @@ void presort_distributor_close(struct presort_distributor *d)
 
 /* ---- room ---- */
 
-/* Returns what a scratch file may have: there is one for each hyperbatch that is alive, and the packed one. */
-static uint64_t file_bytes_allowed(const struct presort_distributor *d)
+uint64_t presort_file_bytes(const struct presort_setup *setup)
 {
-    const uint32_t files = PRESORT_ALIVE + (d->hot != NULL ? 1U : 0U);
-    return d->setup->config->scratch_limit / files;
+    const uint32_t packed = setup->sizes.hot_places > 0 ? 1 : 0, lists = setup->config->reuse > 1 ? 1 : 0;
+    return setup->config->scratch_limit / (PRESORT_ALIVE + packed + lists);
 }
 
-/* Returns a hyperbatch's share of what its epoch may write. */
-static uint64_t budget_bytes(const struct presort_setup *setup, const struct presort_hyperbatch *x)
+uint64_t presort_budget_bytes(const struct presort_setup *setup, const struct presort_hyperbatch *x)
 {
     return gnn_mul_bytes(setup->config->write_budget / setup->sizes.batches, x->batches);
 }
 
-uint64_t presort_distributor_room(const struct presort_distributor *d, struct presort_hyperbatch *x)
+/* Returns what the hyperbatch may write beside its lists. */
+static uint64_t budget_beside_lists(const struct presort_distributor *d, const struct presort_hyperbatch *x)
+{
+    const uint64_t budget = presort_budget_bytes(d->setup, x), lists = x->keeps ? presort_kept_list_bytes(x) : 0;
+    assert(lists <= budget);
+    return budget - lists;
+}
+
+void presort_distributor_cut(const struct presort_distributor *d, struct presort_hyperbatch *x)
 {
     const struct presort_setup *const setup = d->setup;
     const uint64_t buffers = x->windows + (uint64_t)setup->config->write_depth;
     const uint64_t room = gnn_round_down(setup->sizes.staging_bytes / buffers, GNN_PAGE_BYTES);
     x->block_bytes = (uint32_t)gnn_min_u64(room, setup->config->block_bytes);
     x->block_rows = x->block_bytes / setup->env->dataset->row_bytes;
-    if (d->disk_full || x->block_rows == 0)
+}
+
+uint64_t presort_distributor_room(const struct presort_distributor *d, const struct presort_hyperbatch *x)
+{
+    const struct presort_setup *const setup = d->setup;
+    const uint64_t file_bytes = presort_file_bytes(setup);
+    if (d->disk_full || x->block_rows == 0 || file_bytes < x->base_bytes)
         return 0;
-    const uint64_t bytes = gnn_min_u64(budget_bytes(setup, x), file_bytes_allowed(d));
+    const uint64_t bytes = gnn_min_u64(budget_beside_lists(d, x), file_bytes - x->base_bytes);
     const uint64_t blocks = gnn_min_u64(bytes / x->block_bytes, setup->sizes.blocks_max);
     return blocks > x->windows ? (blocks - x->windows) * x->block_rows : 0; /* every window's last may be short */
 }
@@ -177,8 +190,8 @@ static enum gnn_status write_buffer(struct presort_distributor *d, uint32_t w, s
     const uint32_t buffer = d->buffer[w];
     if (gnn_ring_reads_in_flight(&d->ring) == d->setup->config->write_depth)
         GNN_TRY(take_written(d, 1, err));
-    struct gnn_write write = {.file = x->scratch,
-                              .offset_bytes = (uint64_t)add_block(x, w) * x->block_bytes,
+    struct gnn_write write = {.file = x->scratch->file,
+                              .offset_bytes = x->base_bytes + (uint64_t)add_block(x, w) * x->block_bytes,
                               .src = d->staging + (uint64_t)buffer * x->block_bytes,
                               .len_bytes = (uint32_t)gnn_round_up(d->filled[w], GNN_PAGE_BYTES),
                               .tag = buffer};
@@ -228,10 +241,10 @@ static uint64_t extents_bytes(const struct presort_distributor *d)
     return bytes;
 }
 
-/* Returns what the hyperbatch may write beside its extents. */
+/* Returns what the hyperbatch may write beside its extents and lists. */
 static uint64_t budget_left_bytes(const struct presort_distributor *d)
 {
-    const uint64_t budget = budget_bytes(d->setup, d->x), extents = extents_bytes(d);
+    const uint64_t budget = budget_beside_lists(d, d->x), extents = extents_bytes(d);
     assert(extents <= budget);
     return budget - extents;
 }
@@ -365,7 +378,7 @@ static enum gnn_status sweep(struct presort_distributor *d, struct gnn_err *err)
         GNN_TRY(sweep_pass(d, packed_pass(d), false, err));
     }
     if (packs)
-        presort_hot_begin(d->hot, file_bytes_allowed(d), budget_left_bytes(d));
+        presort_hot_begin(d->hot, presort_file_bytes(d->setup), budget_left_bytes(d));
     GNN_TRY(sweep_pass(d, features_pass(d), packs, err));
     GNN_TRY(write_rest(d, err));
     return packs ? presort_hot_end(d->hot, err) : GNN_OK;
@@ -385,8 +398,6 @@ static void begin(struct presort_distributor *d, struct presort_hyperbatch *x, c
         d->buffer[w] = x->first_block[w] = x->last_block[w] = NONE;
         d->cursor[w] = presort_begin_of(x->load_end, w);
     }
-    gnn_stream_close(x->stream);
-    x->stream = NULL;
 }
 
 /* Waits for the reads and writes under way; what comes of them is of no interest any more. */
@@ -411,7 +422,7 @@ static void fall_back(struct presort_distributor *d, const struct gnn_err *why)
         const uint32_t begin = presort_begin_of(x->load_end, w);
         x->first_block[w] = NONE;
         if (d->hot != NULL)
-            presort_order_by_row(x->loads + begin, x->load_end[w] - begin);
+            (void)presort_order_by_row(x->loads + begin, x->load_end[w] - begin);
     }
     d->disk_full = true;
     gnn_log_warn("presort: rows are read one by one from now on, and no longer sorted ahead: %s", why->message);
@@ -466,5 +477,5 @@ enum gnn_status presort_distribute(struct presort_distributor *d, struct presort
         stop(d);
         return why.status != GNN_OK ? gnn_fail(err, status, "%s", why.message) : status;
     }
-    return gnn_stream_attach(d->world, x->scratch, (uint64_t)x->blocks * x->block_bytes, &x->stream, err);
+    return presort_hyperbatch_attach(x, err);
 }

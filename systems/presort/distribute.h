@@ -30,9 +30,13 @@ GNN_MUST_CHECK enum gnn_status presort_distributor_open(const struct presort_set
 /* Waits for writes under way. Accepts NULL. */
 void presort_distributor_close(struct presort_distributor *d);
 
-/* Sets the size of x's blocks by its windows; returns how many of its loads may be sorted, by the limits that the
- * options set and the disk. */
-uint64_t presort_distributor_room(const struct presort_distributor *d, struct presort_hyperbatch *x);
+/* Sets the size of x's blocks by its windows. */
+void presort_distributor_cut(const struct presort_distributor *d, struct presort_hyperbatch *x);
+/* Returns how many of x's loads may be sorted, by the limits that the options set and the disk. */
+uint64_t presort_distributor_room(const struct presort_distributor *d, const struct presort_hyperbatch *x);
+/* What one scratch file may have, and a hyperbatch's share of what its epoch may write. */
+uint64_t presort_file_bytes(const struct presort_setup *setup);
+uint64_t presort_budget_bytes(const struct presort_setup *setup, const struct presort_hyperbatch *x);
 /* Sorts the loads of x whose rows are sorted: marks them, and makes their extents. */
 GNN_MUST_CHECK enum gnn_status presort_distribute(struct presort_distributor *d, struct presort_hyperbatch *x,
                                                   const struct presort_classes *classes,

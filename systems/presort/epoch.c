@@ -250,6 +250,15 @@ static void report_plan(const struct epoch *e, const struct presort_loaded *load
     gnn_epoch_figure(out, "direct_reads", loaded->direct_ios);
 }
 
+/* Of epochs that train on the mini-batches of others. */
+static void report_kept(const struct epoch *e, const struct presort_loaded *loaded, struct gnn_epoch_result *out)
+{
+    if (e->s->setup.config->reuse == 1)
+        return;
+    gnn_epoch_figure(out, "there_loads", loaded->there_rows);
+    gnn_epoch_figure(out, "list_read_bytes", e->prepared.list_read_bytes);
+}
+
 static void report_preparation(const struct presort_prepared *p, struct gnn_epoch_result *out)
 {
     gnn_epoch_figure(out, "sweep_rows", p->sweep_rows);
@@ -281,10 +290,11 @@ static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
     presort_loader_take_counts(e->s->loader, &loaded);
     const uint64_t loads = loaded.direct_rows + loaded.sorted_rows;
     c->needed_bytes += e->trained_rows * e->env->dataset->row_bytes;
-    c->requested_bytes = e->prepared.sweep_bytes + loaded.direct_bytes + loaded.scratch_bytes;
-    c->requested_ios = e->prepared.sweep_ios + loaded.direct_ios + loaded.scratch_ios;
-    c->requested_write_bytes = e->prepared.written_bytes + e->prepared.hot_written_bytes;
-    c->requested_write_ios = e->prepared.writes + e->prepared.hot_writes;
+    const struct presort_prepared *const p = &e->prepared;
+    c->requested_bytes = p->sweep_bytes + loaded.direct_bytes + loaded.scratch_bytes + p->list_read_bytes;
+    c->requested_ios = p->sweep_ios + loaded.direct_ios + loaded.scratch_ios + p->list_reads;
+    c->requested_write_bytes = p->written_bytes + p->hot_written_bytes;
+    c->requested_write_ios = p->writes + p->hot_writes;
     c->rows_asked = e->trained_rows;
     c->rows_read = e->prepared.sweep_rows + loads;
     c->cache_misses = loads;
@@ -295,6 +305,7 @@ static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "scratch_read_bytes", loaded.scratch_bytes);
     report_preparation(&e->prepared, out);
     report_packed(e, out);
+    report_kept(e, &loaded, out);
     gnn_training_result(&e->s->training, out);
 }
 
@@ -315,6 +326,7 @@ static void begin(struct epoch *e)
     if (!s->whole || s->next_epoch != e->number) { /* memory is not as it was planned */
         gnn_progress_clear(s->progress);
         presort_preparer_forget(s->preparer, e->number);
+        presort_loader_forget(s->loader);
     }
     e->first_hyperbatch = gnn_progress_count(s->progress, PRESORT_RELEASED);
     e->first_window = gnn_progress_count(s->progress, PRESORT_ASSEMBLED);
@@ -325,7 +337,7 @@ enum gnn_status presort_epoch(void *state, uint64_t epoch, struct gnn_epoch_resu
 {
     struct presort *const s = state;
     struct epoch e = {.s = s, .env = s->setup.env, .number = epoch};
-    gnn_sampling_begin(s->sampling, epoch);
+    gnn_sampling_begin(s->sampling, presort_drawn_epoch(s->setup.config, epoch));
     gnn_training_begin(&s->training);
     if (s->preparer != NULL)
         begin(&e);

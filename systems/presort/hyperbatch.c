@@ -25,7 +25,6 @@ enum gnn_status presort_hyperbatch_open(const struct presort_setup *setup, struc
 {
     struct gnn_world *const world = setup->env->world;
     const struct presort_sizes *const sizes = &setup->sizes;
-    struct gnn_span_reader_config extents = extents_config(setup->env, setup->config);
     *x = (struct presort_hyperbatch){.setup = setup};
     GNN_MEM_NEW(world, x->loads, sizes->members_max, "presort loads", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, x->next_block, sizes->blocks_max, "presort blocks of windows", GNN_MEM_PLAIN, err);
@@ -33,10 +32,19 @@ enum gnn_status presort_hyperbatch_open(const struct presort_setup *setup, struc
     GNN_MEM_NEW(world, x->load_end, sizes->windows_max, "presort windows", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, x->first_block, sizes->windows_max, "presort windows", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, x->last_block, sizes->windows_max, "presort windows", GNN_MEM_PLAIN, err);
-    GNN_TRY(gnn_file_open(world, setup->scratch_dir,
-                          GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | presort_direct_flag(setup->config), &x->scratch, err));
-    extents.file = x->scratch;
-    return gnn_span_reader_open(world, &extents, &x->extents, err);
+    return GNN_OK;
+}
+
+enum gnn_status presort_hyperbatch_attach(struct presort_hyperbatch *x, struct gnn_err *err)
+{
+    const uint64_t end_bytes = x->base_bytes + (uint64_t)x->blocks * x->block_bytes;
+    return gnn_stream_attach(x->setup->env->world, x->scratch->file, end_bytes, &x->stream, err);
+}
+
+void presort_hyperbatch_detach(struct presort_hyperbatch *x)
+{
+    gnn_stream_close(x->stream);
+    x->stream = NULL;
 }
 
 void presort_hyperbatch_close(struct presort_hyperbatch *x)
@@ -44,9 +52,7 @@ void presort_hyperbatch_close(struct presort_hyperbatch *x)
     if (x->setup == NULL)
         return;
     struct gnn_world *const world = x->setup->env->world;
-    gnn_span_reader_close(x->extents);
     gnn_stream_close(x->stream);
-    gnn_file_close(world, x->scratch);
     gnn_mem_free(world, x->last_block);
     gnn_mem_free(world, x->first_block);
     gnn_mem_free(world, x->load_end);
@@ -54,4 +60,22 @@ void presort_hyperbatch_close(struct presort_hyperbatch *x)
     gnn_mem_free(world, x->next_block);
     gnn_mem_free(world, x->loads);
     *x = (struct presort_hyperbatch){.setup = NULL};
+}
+
+enum gnn_status presort_scratch_open(const struct presort_setup *setup, struct presort_scratch *out,
+                                     struct gnn_err *err)
+{
+    struct gnn_world *const world = setup->env->world;
+    struct gnn_span_reader_config extents = extents_config(setup->env, setup->config);
+    GNN_TRY(gnn_file_open(world, setup->scratch_dir,
+                          GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | presort_direct_flag(setup->config), &out->file, err));
+    extents.file = out->file;
+    return gnn_span_reader_open(world, &extents, &out->reader, err);
+}
+
+void presort_scratch_close(struct gnn_world *world, struct presort_scratch *scratch)
+{
+    gnn_span_reader_close(scratch->reader);
+    gnn_file_close(world, scratch->file);
+    *scratch = (struct presort_scratch){.file = NULL};
 }

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHUNK = 64 };
 
@@ -21,6 +22,7 @@ struct presort_loader {
     struct gnn_world *world;
     unsigned char *rows; /* (slots) */
     uint32_t *slot_of;   /* (node_count) of rows in memory; of others what they had */
+    gnn_node *row_of;    /* (slots) what lies there, or GNN_NODE_NONE; NULL: what is planned is never there yet */
     struct gnn_reader *reader;
     unsigned char *buffers; /* (merge_buffers, merge) */
     struct merged *merged;  /* (merge_buffers) what a buffer is read for */
@@ -35,7 +37,8 @@ uint64_t presort_loader_bytes(const struct gnn_env *env, const struct presort_co
                               const struct presort_sizes *sizes)
 {
     const uint64_t table = gnn_mul_bytes(env->dataset->node_count, sizeof(uint32_t));
-    const uint64_t rows = gnn_mul_bytes(sizes->slots, env->dataset->row_bytes);
+    const uint64_t slot = env->dataset->row_bytes + (config->reuse > 1 ? sizeof(gnn_node) : 0);
+    const uint64_t rows = gnn_mul_bytes(sizes->slots, slot);
     const uint64_t buffer = gnn_add_bytes(config->merge, sizeof(struct merged) + sizeof(uint32_t));
     return gnn_add_bytes(gnn_add_bytes(gnn_add_bytes(table, rows), gnn_mul_bytes(sizes->merge_buffers, buffer)),
                          gnn_extraction_bytes(env, config->depth, config->io == PRESORT_IO_DIRECT));
@@ -69,6 +72,9 @@ enum gnn_status presort_loader_open(const struct presort_setup *setup, struct pr
     GNN_MEM_NEW(env->world, l->rows, gnn_mul_bytes(setup->sizes.slots, env->dataset->row_bytes), "presort rows",
                 GNN_MEM_FEATURES, err);
     GNN_MEM_NEW(env->world, l->slot_of, env->dataset->node_count, "presort slots of rows", GNN_MEM_PLAIN, err);
+    if (setup->config->reuse > 1)
+        GNN_MEM_NEW(env->world, l->row_of, setup->sizes.slots, "presort rows of slots", GNN_MEM_PLAIN, err);
+    presort_loader_forget(l);
     GNN_TRY(open_buffers(l, err));
     return gnn_reader_open(env->world, &reader, &l->reader, err);
 }
@@ -81,21 +87,45 @@ void presort_loader_close(struct presort_loader *l)
     free(l->spare);
     free(l->merged);
     gnn_mem_free(l->world, l->buffers);
+    gnn_mem_free(l->world, l->row_of);
     gnn_mem_free(l->world, l->slot_of);
     gnn_mem_free(l->world, l->rows);
     free(l);
 }
 
-static unsigned char *slot_at(const struct presort_loader *l, uint32_t slot)
+void presort_loader_forget(struct presort_loader *l)
 {
-    const uint32_t place = slot & ~PRESORT_SORTED_LOAD;
+    if (l->row_of != NULL)
+        memset(l->row_of, 0xff, l->setup->sizes.slots * sizeof *l->row_of);
+}
+
+static uint32_t place_of(const struct presort_loader *l, const struct presort_load *load)
+{
+    const uint32_t place = load->slot & ~PRESORT_SORTED_LOAD;
     assert(place < l->setup->sizes.slots);
-    return l->rows + (uint64_t)place * l->setup->env->dataset->row_bytes;
+    return place;
+}
+
+static unsigned char *slot_of(const struct presort_loader *l, const struct presort_load *load)
+{
+    return l->rows + (uint64_t)place_of(l, load) * l->setup->env->dataset->row_bytes;
 }
 
 static bool is_sorted(const struct presort_load *load)
 {
     return (load->slot & PRESORT_SORTED_LOAD) != 0;
+}
+
+/* Whether the row lies in its slot already, from the epoch before, until the window is loaded. */
+static bool is_there(const struct presort_loader *l, const struct presort_load *load)
+{
+    return l->row_of != NULL && l->row_of[place_of(l, load)] == load->row;
+}
+
+/* Whether the row is read where it lies among the features. */
+static bool is_direct(const struct presort_loader *l, const struct presort_load *load)
+{
+    return !is_sorted(load) && !is_there(l, load);
 }
 
 /* ---- rows that are read where they lie ---- */
@@ -121,7 +151,7 @@ static int next_read(struct presort_loader *l, const struct presort_hyperbatch *
                      struct gnn_load *out)
 {
     const uint64_t row_bytes = l->setup->env->dataset->row_bytes;
-    while (*at < end && is_sorted(&x->loads[*at]))
+    while (*at < end && !is_direct(l, &x->loads[*at]))
         ++*at;
     if (*at == end)
         return 0;
@@ -130,7 +160,7 @@ static int next_read(struct presort_loader *l, const struct presort_hyperbatch *
     uint64_t end_bytes = (first->row + UINT64_C(1)) * row_bytes;
     uint32_t last = *at;
     for (uint32_t i = *at + 1; i < end; i++) {
-        if (is_sorted(&x->loads[i]))
+        if (!is_direct(l, &x->loads[i]))
             continue;
         if (!may_merge(l, begin_bytes, end_bytes, x->loads[i].row))
             break;
@@ -140,7 +170,7 @@ static int next_read(struct presort_loader *l, const struct presort_hyperbatch *
     if (last == *at) {
         *out = (struct gnn_load){.len_bytes = (uint32_t)row_bytes,
                                  .offset_bytes = first->row * row_bytes,
-                                 .dst = slot_at(l, first->slot),
+                                 .dst = slot_of(l, first),
                                  .tag = ALONE};
     } else if (l->spare_count == 0) {
         return -1;
@@ -173,8 +203,8 @@ static uint32_t part(struct presort_loader *l, const struct presort_hyperbatch *
     const uint64_t row_bytes = l->setup->env->dataset->row_bytes;
     uint32_t rows = 0;
     for (uint32_t i = m->begin; i < m->end; i++)
-        if (!is_sorted(&x->loads[i])) {
-            gnn_mem_copy(l->world, slot_at(l, x->loads[i].slot),
+        if (is_direct(l, &x->loads[i])) {
+            gnn_mem_copy(l->world, slot_of(l, &x->loads[i]),
                          buffer_at(l, buffer) + (x->loads[i].row * row_bytes - m->offset_bytes), row_bytes);
             rows++;
         }
@@ -213,59 +243,85 @@ static enum gnn_status read_direct(struct presort_loader *l, const struct presor
 
 /* What is left of a window's extent. */
 struct extent {
+    const struct presort_loader *l;
     const struct presort_hyperbatch *x;
     uint32_t block, rows;
+    uint32_t at; /* no sorted load lies between it and the first one of the block */
 };
 
+/* Takes the block's loads; returns how many of their rows are not there. */
+static uint32_t pass_block(struct extent *e, uint32_t rows)
+{
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < rows; e->at++)
+        if (is_sorted(&e->x->loads[e->at])) {
+            missing += !is_there(e->l, &e->x->loads[e->at]);
+            i++;
+        }
+    return missing;
+}
+
+/* Gives the next block of which a row is missing. */
 static bool next_block(void *ctx, struct gnn_span *out)
 {
     struct extent *const e = ctx;
-    if (e->rows == 0)
-        return false;
-    assert(e->block != UINT32_MAX);
-    const uint32_t rows = gnn_min_u32(e->rows, e->x->block_rows);
     const uint64_t row_bytes = e->x->setup->env->dataset->row_bytes;
-    *out = (struct gnn_span){.stream = e->x->stream,
-                             .offset_bytes = (uint64_t)e->block * e->x->block_bytes,
-                             .len_bytes = gnn_round_up(rows * row_bytes, GNN_PAGE_BYTES),
-                             .tag = rows};
-    e->rows -= rows;
-    e->block = e->x->next_block[e->block];
+    for (bool found = false; !found;) {
+        if (e->rows == 0)
+            return false;
+        assert(e->block != UINT32_MAX);
+        const uint32_t rows = gnn_min_u32(e->rows, e->x->block_rows);
+        *out = (struct gnn_span){.stream = e->x->stream,
+                                 .offset_bytes = e->x->base_bytes + (uint64_t)e->block * e->x->block_bytes,
+                                 .len_bytes = gnn_round_up(rows * row_bytes, GNN_PAGE_BYTES),
+                                 .tag = e->at};
+        found = pass_block(e, rows) > 0;
+        e->rows -= rows;
+        e->block = e->x->next_block[e->block];
+    }
     return true;
 }
 
-/* Copies a block's rows to the slots of the next sorted loads. */
-static void scatter(const struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t *at, uint32_t rows,
-                    const unsigned char *data)
+/* Copies those of a block's rows that are missing to their slots; the block's loads begin at `at`, and end before
+ * `end`. Returns how many. */
+static uint32_t scatter(const struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t at, uint32_t end,
+                        const unsigned char *data)
 {
     const uint64_t row_bytes = l->setup->env->dataset->row_bytes;
-    for (uint32_t i = 0; i < rows; i++, ++*at) {
-        while (!is_sorted(&x->loads[*at]))
-            ++*at;
-        gnn_mem_copy(l->world, slot_at(l, x->loads[*at].slot), data + i * row_bytes, row_bytes);
+    uint32_t copied = 0;
+    for (uint32_t i = 0; i < x->block_rows && at < end; at++) {
+        const struct presort_load *const load = &x->loads[at];
+        if (!is_sorted(load))
+            continue;
+        if (!is_there(l, load)) {
+            gnn_mem_copy(l->world, slot_of(l, load), data + i * row_bytes, row_bytes);
+            copied++;
+        }
+        i++;
     }
+    return copied;
 }
 
 static enum gnn_status read_extent(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t j,
                                    uint32_t rows, struct gnn_err *err)
 {
-    struct extent extent = {.x = x, .block = x->first_block[j], .rows = rows};
+    struct gnn_span_reader *const reader = x->scratch->reader;
+    struct extent extent = {
+        .l = l, .x = x, .block = x->first_block[j], .rows = rows, .at = presort_begin_of(x->load_end, j)};
     struct gnn_reader_counters before, now;
-    uint32_t at = presort_begin_of(x->load_end, j);
     if (rows == 0)
         return GNN_OK;
-    gnn_span_reader_counters(x->extents, &before);
-    gnn_span_reader_start(x->extents, next_block, &extent);
+    gnn_span_reader_counters(reader, &before);
+    gnn_span_reader_start(reader, next_block, &extent);
     for (;;) {
         struct gnn_span span;
         void *data;
-        GNN_TRY(gnn_span_reader_next(x->extents, &span, &data, err));
+        GNN_TRY(gnn_span_reader_next(reader, &span, &data, err));
         if (data == NULL)
             break;
-        scatter(l, x, &at, (uint32_t)span.tag, data);
-        l->counts.sorted_rows += span.tag;
+        l->counts.sorted_rows += scatter(l, x, (uint32_t)span.tag, x->load_end[j], data);
     }
-    gnn_span_reader_counters(x->extents, &now);
+    gnn_span_reader_counters(reader, &now);
     l->counts.scratch_bytes += now.requested_bytes - before.requested_bytes;
     l->counts.scratch_ios += now.requested_ios - before.requested_ios;
     return GNN_OK;
@@ -273,16 +329,29 @@ static enum gnn_status read_extent(struct presort_loader *l, const struct presor
 
 /* ---- a window ---- */
 
-/* Says where the window's rows lie; returns how many of them wait in its extent. */
-static uint32_t place_rows(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t begin, uint32_t end)
+/* Says where the window's rows lie; returns how many of them wait in its extent. *there: that need not come in. */
+static uint32_t place_rows(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t begin, uint32_t end,
+                           uint32_t *there)
 {
     uint32_t sorted = 0;
+    *there = 0;
     gnn_charge(l->world, GNN_WORK_TABLE_ENTRY, end - begin);
     for (uint32_t i = begin; i < end; i++) {
-        l->slot_of[x->loads[i].row] = x->loads[i].slot & ~PRESORT_SORTED_LOAD;
+        l->slot_of[x->loads[i].row] = place_of(l, &x->loads[i]);
         sorted += is_sorted(&x->loads[i]);
+        *there += is_there(l, &x->loads[i]);
     }
     return sorted;
+}
+
+/* Notes that the window's rows have come in. */
+static void note_rows(struct presort_loader *l, const struct presort_hyperbatch *x, uint32_t begin, uint32_t end)
+{
+    if (l->row_of == NULL)
+        return;
+    gnn_charge(l->world, GNN_WORK_TABLE_ENTRY, end - begin);
+    for (uint32_t i = begin; i < end; i++)
+        l->row_of[place_of(l, &x->loads[i])] = x->loads[i].row;
 }
 
 enum gnn_status presort_load_window(struct presort_loader *l, struct presort_hyperbatch *x, uint32_t j,
@@ -290,18 +359,21 @@ enum gnn_status presort_load_window(struct presort_loader *l, struct presort_hyp
 {
     const uint32_t begin = presort_begin_of(x->load_end, j), end = x->load_end[j];
     const uint64_t before = l->counts.direct_rows + l->counts.sorted_rows;
-    const uint32_t sorted = place_rows(l, x, begin, end);
+    uint32_t there;
+    const uint32_t sorted = place_rows(l, x, begin, end, &there);
     enum gnn_status status = read_direct(l, x, begin, end, err);
     if (status != GNN_OK)
         gnn_reader_drain(l->reader);
     GNN_NEXT(status, read_extent(l, x, j, sorted, err));
     if (status != GNN_OK)
         return status;
+    note_rows(l, x, begin, end);
+    l->counts.there_rows += there;
     const uint64_t executed = l->counts.direct_rows + l->counts.sorted_rows - before;
-    if (executed == end - begin)
+    if (executed == end - begin - there)
         return GNN_OK;
     return gnn_fail(err, GNN_EBUG, "presort: window %" PRIu32 " brought in %" PRIu64 " rows, %" PRIu32 " were planned",
-                    j, executed, end - begin);
+                    j, executed, end - begin - there);
 }
 
 void presort_loader_take_counts(struct presort_loader *l, struct presort_loaded *out)
@@ -317,5 +389,5 @@ void presort_loader_take_counts(struct presort_loader *l, struct presort_loaded 
 
 const void *presort_row(const struct presort_loader *l, gnn_node node)
 {
-    return slot_at(l, l->slot_of[node]);
+    return l->rows + (uint64_t)l->slot_of[node] * l->setup->env->dataset->row_bytes;
 }

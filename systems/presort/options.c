@@ -47,10 +47,13 @@ const struct gnn_option presort_options[] = {
      .max = 100000, .help = "What a written byte costs, of one of large reads; 0 = by the device's profile, and 106 "
                             "where there is none."},
     {.name = "scratch_limit", .type = GNN_OPT_BYTES, .offset = FIELD(scratch_limit), .def = "1T",
-     .help = "Sorted rows on disk at most, half of it for each of the two hyperbatches that are alive; with hot=run a "
-             "third, and a third for the packed rows."},
+     .help = "Sorted rows on disk at most, half of it for each of the two hyperbatches that are alive, with reuse for "
+             "each of two epochs; hot=run and the lists of kept epochs take an equal part each."},
     {.name = "write_budget", .type = GNN_OPT_BYTES, .offset = FIELD(write_budget), .def = "1T",
      .help = "Bytes that an epoch may write; 0 = never write, so that every row is read where it lies."},
+    {.name = "reuse", .type = GNN_OPT_U32, .offset = FIELD(reuse), .unit = "epochs", .def = "1", .min = 1,
+     .max = 1 << 24, .help = "Epochs that drawn mini-batches serve (E), in the same order; their plan and their sorted "
+                             "rows are kept with them. 1 = every epoch draws its own."},
     {.name = "scratch_dir", .type = GNN_OPT_TEXT, .offset = FIELD(scratch_dir), .def = "",
      .help = "Directory of the scratch files, which have no names; empty: the dataset's."},
     {.name = "hot", .type = GNN_OPT_CHOICE, .offset = FIELD(hot), .def = "off", .choices = hot_words,

@@ -24,8 +24,13 @@ static void sift_down(struct presort_load *heap, uint32_t at, uint32_t count)
     heap[at] = load;
 }
 
-void presort_order_by_row(struct presort_load *loads, uint32_t count)
+uint32_t presort_order_by_row(struct presort_load *loads, uint32_t count)
 {
+    uint32_t ordered = 1;
+    while (ordered < count && !is_before(&loads[ordered], &loads[ordered - 1]))
+        ordered++;
+    if (ordered >= count)
+        return 0;
     for (uint32_t at = count / 2; at-- > 0;)
         sift_down(loads, at, count);
     for (uint32_t end = count; end-- > 1;) {
@@ -34,6 +39,7 @@ void presort_order_by_row(struct presort_load *loads, uint32_t count)
         loads[0] = last;
         sift_down(loads, 0, end);
     }
+    return count;
 }
 
 /* Marks the sorted rows that are packed, and puts their places where the rows were; returns how many. */
@@ -58,7 +64,7 @@ uint32_t presort_order_as_swept(const struct presort_hot *hot, const struct pres
     const uint32_t marked = mark_packed(hot, classes, loads, count);
     if (marked == 0)
         return 0;
-    presort_order_by_row(loads, count);
+    (void)presort_order_by_row(loads, count);
     for (uint32_t i = 0; i < marked; i++) {
         loads[i].row = rows[loads[i].row];
         loads[i].slot &= ~PRESORT_SORTED_LOAD;

@@ -11,7 +11,7 @@
  * and none is marked. Returns how many had to be sorted: all, or none where no packed row is among them. */
 uint32_t presort_order_as_swept(const struct presort_hot *hot, const struct presort_classes *classes,
                                 struct presort_load *loads, uint32_t count);
-/* Back again; no load is marked. */
-void presort_order_by_row(struct presort_load *loads, uint32_t count);
+/* Ascending by row, as far as they are not; no load is marked. Returns how many had to be sorted. */
+uint32_t presort_order_by_row(struct presort_load *loads, uint32_t count);
 
 #endif

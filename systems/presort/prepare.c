@@ -1,7 +1,13 @@
 /* Preparation of a hyperbatch: its mini-batches are drawn ahead of their training and forgotten again but for the rows
  * that they use; windows, loads and classes follow from those; then the sorted rows are distributed. A mini-batch
- * depends on (seed, epoch, number) alone, so that what is drawn again for training is what was planned for. */
+ * depends on (seed, epoch, number) alone, so that what is drawn again for training is what was planned for.
+ *
+ * With presort.reuse the first epoch of each group is kept, and the others take what it left (kept.h): they load the
+ * same rows into the same slots, and where a row lies there already nothing is read. Rows that memory held before the
+ * first epoch are therefore among the loads, too (belady.h, recall). An epoch that could not be kept is drawn again. */
 #include "systems/presort/distribute.h"
+#include "systems/presort/kept.h"
+#include "systems/presort/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,9 +22,13 @@ struct presort_preparer {
     struct presort_classes *classes;
     struct presort_hot *hot; /* NULL: no rows are packed */
     struct presort_distributor *distributor;
+    struct presort_kept *kept; /* NULL: every epoch is drawn anew */
     uint64_t epoch;
     uint32_t next_batch; /* of the epoch */
     bool drawn;          /* it is in `batch` already */
+    bool takes, keeps;   /* the epoch is taken as it was kept; it is to be kept */
+    uint32_t turn;       /* of the scratch files: that of the next extents */
+    uint64_t end_bytes;  /* of the epoch's extents in it */
 };
 
 /* ---- open, close ---- */
@@ -39,7 +49,7 @@ static enum gnn_status open_plan(struct presort_preparer *p, struct gnn_err *err
     const struct presort_sizes *const sizes = &p->setup->sizes;
     const struct gnn_env *const env = p->setup->env;
     const struct presort_windows_config windows = presort_windows_config_of(env, p->setup->config, sizes);
-    const struct presort_belady_config belady = presort_belady_config_of(env, sizes);
+    const struct presort_belady_config belady = presort_belady_config_of(env, p->setup->config, sizes);
     GNN_TRY(presort_windows_open(env->world, &windows, &p->windows, err));
     GNN_TRY(presort_belady_open(env->world, &belady, &p->belady, err));
     if (sizes->hot_places > 0)
@@ -58,6 +68,8 @@ enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct 
     GNN_TRY(presort_sampling_open(env, setup->config->readahead, setup->topology, &p->sampling, err));
     GNN_TRY(gnn_batch_open(env->world, &p->batch, err));
     GNN_TRY(open_plan(p, err));
+    if (setup->config->reuse > 1)
+        GNN_TRY(presort_kept_open(setup, &p->kept, err));
     return presort_distributor_open(setup, p->hot, &p->distributor, err);
 }
 
@@ -66,6 +78,7 @@ void presort_preparer_close(struct presort_preparer *p)
     if (p == NULL)
         return;
     presort_distributor_close(p->distributor);
+    presort_kept_close(p->kept);
     presort_hot_close(p->hot);
     presort_classes_close(p->classes);
     presort_belady_close(p->belady);
@@ -73,6 +86,52 @@ void presort_preparer_close(struct presort_preparer *p)
     gnn_batch_close(p->setup->env->world, p->batch);
     gnn_sampling_close(p->sampling);
     free(p);
+}
+
+/* ---- an epoch ---- */
+
+/* The first epoch that draws other mini-batches than this one. */
+static uint64_t next_drawn(const struct presort_preparer *p)
+{
+    return presort_drawn_epoch(p->setup->config, p->epoch) + p->setup->config->reuse;
+}
+
+/* The epoch begins: it is taken as it was kept, or drawn, and kept where another one trains on the same. */
+static void begin_epoch(struct presort_preparer *p)
+{
+    const uint64_t drawn = presort_drawn_epoch(p->setup->config, p->epoch);
+    p->takes = p->kept != NULL && presort_kept_has(p->kept, drawn);
+    if (p->takes) {
+        presort_kept_rewind(p->kept);
+        return;
+    }
+    gnn_sampling_begin(p->sampling, drawn);
+    p->keeps = p->epoch + 1 < gnn_min_u64(next_drawn(p), p->setup->env->workload->epochs);
+    presort_belady_recall(p->belady, p->keeps);
+    if (p->kept != NULL)
+        presort_kept_begin(p->kept, drawn);
+}
+
+/* The next extents go behind those of the epoch, where epochs are kept, else to the other file. */
+static void choose_scratch(struct presort_preparer *p, struct presort_hyperbatch *x)
+{
+    if (p->kept == NULL || x->first_batch == 0) {
+        p->turn = (p->turn + 1) % PRESORT_ALIVE;
+        p->end_bytes = 0;
+    }
+    x->scratch = &p->setup->scratch[p->turn];
+    x->base_bytes = p->end_bytes;
+}
+
+static void end_hyperbatch(struct presort_preparer *p, struct presort_hyperbatch *x)
+{
+    p->next_batch = x->first_batch + x->batches;
+    x->epoch = p->epoch;
+    x->more = p->next_batch < p->setup->sizes.batches || next_drawn(p) < p->setup->env->workload->epochs;
+    if (p->next_batch < p->setup->sizes.batches)
+        return;
+    p->epoch++;
+    p->next_batch = 0;
 }
 
 /* ---- inspect ---- */
@@ -96,43 +155,101 @@ static enum gnn_status take_batches(struct presort_preparer *p, uint32_t most, s
 static enum gnn_status inspect(struct presort_preparer *p, struct presort_hyperbatch *x, struct gnn_err *err)
 {
     const struct presort_sizes *const sizes = &p->setup->sizes;
-    if (p->next_batch == 0)
-        gnn_sampling_begin(p->sampling, p->epoch);
     presort_windows_begin(&p->windows);
-    x->epoch = p->epoch;
     x->first_batch = p->next_batch;
     GNN_TRY(take_batches(p, gnn_min_u32(sizes->hyperbatch, sizes->batches - p->next_batch), err));
     presort_windows_end(&p->windows);
     x->batches = p->windows.batches;
     x->windows = p->windows.lists.windows;
     memcpy(x->batch_end, p->windows.batch_end, x->windows * sizeof *x->batch_end);
-    if (p->next_batch == sizes->batches) {
-        p->epoch++;
-        p->next_batch = 0;
-    }
-    x->more = p->epoch < p->setup->env->workload->epochs;
+    choose_scratch(p, x);
+    end_hyperbatch(p, x);
     return GNN_OK;
 }
 
 /* ---- plan ---- */
 
+/* Adds the loads to the classes, but for those of recalled rows that stay in memory, which are not to be sorted.
+ * Returns how many those are. */
+static uint32_t add_loads(struct presort_preparer *p, struct presort_hyperbatch *x, uint32_t loads)
+{
+    uint32_t stay = 0;
+    gnn_charge(p->setup->env->world, GNN_WORK_TABLE_ENTRY, loads);
+    presort_classes_begin(p->classes);
+    for (uint32_t i = 0; i < loads; i++) {
+        const bool recalled = (x->loads[i].slot & PRESORT_RECALLED) != 0;
+        x->loads[i].slot &= ~PRESORT_RECALLED;
+        if (recalled && presort_belady_holds(p->belady, x->loads[i].row))
+            stay++;
+        else
+            presort_classes_add(p->classes, x->loads[i].row);
+    }
+    return stay;
+}
+
+/* Puts the loads of each window in ascending order, recalled rows among them. */
+static void order_recalled(struct presort_preparer *p, struct presort_hyperbatch *x)
+{
+    for (uint32_t j = 0; j < x->windows; j++) {
+        const uint32_t begin = presort_begin_of(x->load_end, j);
+        gnn_charge(p->setup->env->world, GNN_WORK_SORTED_KEY,
+                   presort_order_by_row(x->loads + begin, x->load_end[j] - begin));
+    }
+}
+
+/* The hyperbatch is kept where the limits leave room for its lists; else the rest of the epoch is not, either. */
+static void choose_keeping(struct presort_preparer *p, struct presort_hyperbatch *x)
+{
+    x->keeps = p->keeps && presort_kept_list_bytes(x) <= presort_budget_bytes(p->setup, x) &&
+               presort_kept_has_room(p->kept, x, presort_file_bytes(p->setup));
+    p->keeps = x->keeps;
+}
+
 static void plan(struct presort_preparer *p, struct presort_hyperbatch *x)
 {
     uint32_t loads = 0;
     presort_belady_begin(p->belady, &p->windows.lists);
-    presort_classes_begin(p->classes);
     for (uint32_t j = 0; j < x->windows; j++) {
-        const uint32_t begin = loads;
         loads += presort_belady_window(p->belady, j, x->loads + loads);
         x->load_end[j] = loads;
-        for (uint32_t i = begin; i < loads; i++)
-            presort_classes_add(p->classes, x->loads[i].row);
     }
-    gnn_charge(p->setup->env->world, GNN_WORK_TABLE_ENTRY, loads);
+    const uint32_t stay = add_loads(p, x, loads);
+    if (p->keeps)
+        order_recalled(p, x);
     if (p->hot != NULL)
         presort_hot_expect(p->hot, x->more);
-    presort_classes_decide(p->classes, presort_distributor_room(p->distributor, x), &x->decision);
-    assert(x->decision.loads == loads);
+    presort_distributor_cut(p->distributor, x);
+    choose_keeping(p, x);
+    const uint64_t room = presort_distributor_room(p->distributor, x);
+    presort_classes_decide(p->classes, room > stay ? room - stay : 0, &x->decision);
+    assert(x->decision.loads == loads - stay);
+}
+
+/* ---- a hyperbatch ---- */
+
+static enum gnn_status keep(struct presort_preparer *p, const struct presort_hyperbatch *x, struct gnn_err *err)
+{
+    p->end_bytes += (uint64_t)x->blocks * x->block_bytes;
+    return x->keeps ? presort_kept_put(p->kept, x, p->next_batch == 0, &p->keeps, err) : GNN_OK;
+}
+
+static void count_lists(struct presort_preparer *p, struct presort_prepared *figures)
+{
+    struct presort_kept_counts counts;
+    if (p->kept == NULL)
+        return;
+    presort_kept_take_counts(p->kept, &counts);
+    figures->written_bytes += counts.written_bytes;
+    figures->writes += counts.writes;
+    figures->list_read_bytes += counts.read_bytes;
+    figures->list_reads += counts.reads;
+}
+
+static enum gnn_status take(struct presort_preparer *p, struct presort_hyperbatch *x, struct gnn_err *err)
+{
+    GNN_TRY(presort_kept_take(p->kept, x, err));
+    end_hyperbatch(p, x);
+    return GNN_OK;
 }
 
 enum gnn_status presort_prepare(struct presort_preparer *p, struct presort_hyperbatch *x,
@@ -140,11 +257,21 @@ enum gnn_status presort_prepare(struct presort_preparer *p, struct presort_hyper
 {
     struct gnn_world *const world = p->setup->env->world;
     const uint64_t start_ns = gnn_now_ns(world);
+    presort_hyperbatch_detach(x);
+    if (p->next_batch == 0)
+        begin_epoch(p);
+    if (p->takes) {
+        GNN_TRY(take(p, x, err));
+        count_lists(p, figures);
+        return GNN_OK;
+    }
     GNN_TRY(inspect(p, x, err));
     const uint64_t inspected_ns = gnn_now_ns(world);
     plan(p, x);
     const uint64_t planned_ns = gnn_now_ns(world);
     GNN_TRY(presort_distribute(p->distributor, x, p->classes, figures, err));
+    GNN_TRY(keep(p, x, err));
+    count_lists(p, figures);
     figures->inspect_ns += inspected_ns - start_ns;
     figures->plan_ns += planned_ns - inspected_ns;
     figures->distribute_ns += gnn_now_ns(world) - planned_ns;
@@ -154,9 +281,12 @@ enum gnn_status presort_prepare(struct presort_preparer *p, struct presort_hyper
 void presort_preparer_forget(struct presort_preparer *p, uint64_t epoch)
 {
     presort_belady_clear(p->belady);
+    if (p->kept != NULL)
+        presort_kept_forget(p->kept);
     p->epoch = epoch;
     p->next_batch = 0;
     p->drawn = false;
+    p->turn = PRESORT_ALIVE - 1; /* number 0 of the run is next */
 }
 
 bool presort_preparer_between(const struct presort_preparer *p, uint64_t *epoch)

@@ -1,7 +1,7 @@
 /* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c), and what an open system is
  * made of. The parts are opaque here; their headers say what they do: windows.h, belady.h and classes.h plan a
- * hyperbatch, distribute.h sorts it, hot.h packs what it swept, load.h brings its windows in, epoch.c orders all of
- * it. */
+ * hyperbatch, distribute.h sorts it, hot.h packs what it swept, kept.h keeps it for other epochs, load.h brings its
+ * windows in, epoch.c orders all of it. */
 #ifndef PRESORT_H
 #define PRESORT_H
 
@@ -30,6 +30,7 @@ struct presort_config {
     uint64_t random_read; /* bytes; 0: the device's */
     uint32_t write_cost;  /* percent of a read byte's; 0: the device's */
     uint64_t scratch_limit, write_budget;
+    uint32_t reuse;                 /* epochs that the mini-batches drawn for the first of them serve */
     char scratch_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
     enum presort_hot_kind hot;
     bool ahead;
@@ -43,6 +44,12 @@ struct presort_config {
 };
 
 extern const struct gnn_option presort_options[];
+
+/* The epoch whose mini-batches an epoch trains on. */
+static inline uint64_t presort_drawn_epoch(const struct presort_config *config, uint64_t epoch)
+{
+    return epoch - epoch % config->reuse;
+}
 
 static inline unsigned presort_direct_flag(const struct presort_config *config)
 {
@@ -89,7 +96,8 @@ GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config,
 /* The parts of a plan of one hyperbatch after the other. */
 struct presort_windows_config presort_windows_config_of(const struct gnn_env *env, const struct presort_config *config,
                                                         const struct presort_sizes *sizes);
-struct presort_belady_config presort_belady_config_of(const struct gnn_env *env, const struct presort_sizes *sizes);
+struct presort_belady_config presort_belady_config_of(const struct gnn_env *env, const struct presort_config *config,
+                                                      const struct presort_sizes *sizes);
 /* What requests cost: as the options say, else by the figures of the device, else as on a SATA drive. */
 struct presort_costs presort_costs_of(const struct gnn_env *env, const struct presort_config *config);
 
@@ -100,6 +108,7 @@ struct presort_setup {
     struct presort_sizes sizes;
     const char *scratch_dir;
     struct gnn_file *features;
+    struct presort_scratch *scratch;   /* (PRESORT_ALIVE) of extents */
     uint32_t align_bytes;              /* of reads of the features */
     struct presort_topology *topology; /* NULL: lists are mapped */
 };
@@ -115,26 +124,34 @@ static inline bool presort_goes_on(const struct presort_costs *costs, uint32_t a
 
 /* ---- hyperbatch.c ---- */
 
+/* A scratch file of extents, without a name. */
+struct presort_scratch {
+    struct gnn_file *file;
+    struct gnn_span_reader *reader; /* reads the blocks back */
+};
+
 /* A hyperbatch: mini-batches whose windows were planned together, with what each window loads, and the extents in
  * which its sorted rows wait.
  *
- * Extents  Block b lies at b times block_bytes in a scratch file of the hyperbatch's own, without a name. A window's
- *          blocks are a list in the order they were written: its sorted loads in ascending order, block_rows in each
- *          but the last.
- * Memory   8 bytes a load; 4 a block; 20 a window; the blocks that are read at a time */
+ * Extents  Block b lies b times block_bytes behind base_bytes in a scratch file, which is the hyperbatch's own, or,
+ *          where epochs are kept (kept.h), that of the epoch's hyperbatches, one behind the other. A window's blocks
+ *          are a list in the order they were written: its sorted loads in ascending order, block_rows in each but the
+ *          last.
+ * Memory   8 bytes a load; 4 a block; 20 a window; the blocks of a scratch file that are read at a time */
 struct presort_hyperbatch {
     const struct presort_setup *setup;
     uint64_t epoch;
     uint32_t first_batch, batches, windows;
-    bool more;                  /* the run has another one after it */
+    bool more;                  /* the run prepares another one after it */
+    bool keeps;                 /* for the next epoch: its lists are written, too */
     uint32_t *batch_end;        /* (windows_max) mini-batches of window j and those before it */
     struct presort_load *loads; /* (members_max) of window j: loads[load_end[j - 1] .. load_end[j]) */
     uint32_t *load_end;         /* (windows_max) */
     struct presort_decision decision;
 
-    struct gnn_file *scratch;
-    struct gnn_stream *stream;       /* over the blocks that were written; NULL: none */
-    struct gnn_span_reader *extents; /* reads them back */
+    struct presort_scratch *scratch;
+    uint64_t base_bytes;
+    struct gnn_stream *stream; /* over the blocks that were written; NULL: none */
     uint32_t block_bytes, block_rows, blocks;
     uint32_t *first_block, *last_block; /* (windows_max) UINT32_MAX: none */
     uint32_t *next_block;               /* (blocks_max) */
@@ -143,6 +160,13 @@ struct presort_hyperbatch {
 GNN_MUST_CHECK enum gnn_status presort_hyperbatch_open(const struct presort_setup *setup,
                                                        struct presort_hyperbatch *out, struct gnn_err *err);
 void presort_hyperbatch_close(struct presort_hyperbatch *x); /* accepts a zeroed one */
+/* Its blocks are written, and can be read; they are not any more. */
+GNN_MUST_CHECK enum gnn_status presort_hyperbatch_attach(struct presort_hyperbatch *x, struct gnn_err *err);
+void presort_hyperbatch_detach(struct presort_hyperbatch *x);
+GNN_MUST_CHECK enum gnn_status presort_scratch_open(const struct presort_setup *setup, struct presort_scratch *out,
+                                                    struct gnn_err *err);
+void presort_scratch_close(struct gnn_world *world, struct presort_scratch *scratch); /* accepts a zeroed one */
+/* Of a hyperbatch and a scratch file. */
 uint64_t presort_hyperbatch_bytes(const struct gnn_env *env, const struct presort_config *config,
                                   const struct presort_sizes *sizes);
 
@@ -158,13 +182,14 @@ struct presort_prepared {
     uint64_t hot_rows, hot_written_bytes, hot_writes; /* that were packed */
     uint64_t hot_read_bytes;                          /* of the sweep, from the packed file */
     uint64_t hot_full;                                /* sweeps not packed because the disk was full */
+    uint64_t list_read_bytes, list_reads;             /* of kept epochs; what they write is among the writes above */
 };
 
 /* setup outlives it. */
 GNN_MUST_CHECK enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct presort_preparer **out,
                                                      struct gnn_err *err);
 void presort_preparer_close(struct presort_preparer *p); /* accepts NULL */
-/* Inspects, plans and distributes the next hyperbatch of the run. One thread at a time. */
+/* Inspects, plans and distributes the next hyperbatch of the run, or takes one that was kept. One thread at a time. */
 GNN_MUST_CHECK enum gnn_status presort_prepare(struct presort_preparer *p, struct presort_hyperbatch *x,
                                                struct presort_prepared *figures, struct gnn_err *err);
 /* Nothing is in memory, and nothing was prepared: the next hyperbatch is the first of this epoch. */
@@ -188,6 +213,7 @@ struct presort {
     /* Of the run; not opened for sample_only. */
     struct presort_preparer *preparer;
     struct presort_hyperbatch hyperbatches[PRESORT_ALIVE]; /* number g of the run is hyperbatches[g % 2] */
+    struct presort_scratch scratch[PRESORT_ALIVE];
     struct presort_loader *loader;
     struct gnn_progress *progress; /* prepared and released hyperbatches, loaded and assembled windows, of the run */
     struct gnn_batch *batches[PRESORT_INPUTS];

@@ -8,6 +8,7 @@
 #include "harness/system/extraction.h"
 #include "harness/world/storage_costs.h"
 #include "systems/presort/distribute.h"
+#include "systems/presort/kept.h"
 #include "systems/presort/load.h"
 
 #include <assert.h>
@@ -51,12 +52,14 @@ struct presort_windows_config presort_windows_config_of(const struct gnn_env *en
                                            .batches_max = config->window};
 }
 
-struct presort_belady_config presort_belady_config_of(const struct gnn_env *env, const struct presort_sizes *sizes)
+struct presort_belady_config presort_belady_config_of(const struct gnn_env *env, const struct presort_config *config,
+                                                      const struct presort_sizes *sizes)
 {
     return (struct presort_belady_config){.node_count = env->dataset->node_count,
                                           .slots = sizes->slots,
                                           .windows_max = sizes->windows_max,
-                                          .members_max = sizes->members_max};
+                                          .members_max = sizes->members_max,
+                                          .recalls = config->reuse > 1};
 }
 
 /* ---- parts ---- */
@@ -85,7 +88,7 @@ static void add_tables(struct gnn_memory_plan *plan, const struct presort_config
     none.slots = none.members_max = none.windows_max = none.window_rows = none.blocks_max = 0;
     none.staging_bytes = 0;
     const struct presort_windows_config windows = presort_windows_config_of(env, config, &none);
-    const struct presort_belady_config belady = presort_belady_config_of(env, &none);
+    const struct presort_belady_config belady = presort_belady_config_of(env, config, &none);
     gnn_plan_part(plan, "tables of nodes", NULL,
                   presort_windows_bytes(&windows) + presort_belady_bytes(&belady) +
                       presort_classes_bytes(env->dataset->node_count) +
@@ -94,6 +97,8 @@ static void add_tables(struct gnn_memory_plan *plan, const struct presort_config
                   presort_distributor_bytes(env, config, &none) +
                       UINT64_C(1) * PRESORT_ALIVE * presort_hyperbatch_bytes(env, config, &none) +
                       gnn_extraction_bytes(env, config->depth, config->io == PRESORT_IO_DIRECT));
+    if (config->reuse > 1)
+        gnn_plan_part(plan, "buffer of kept lists", "presort.reuse", presort_kept_bytes());
 }
 
 /* Rows of the smallest block. */
@@ -133,17 +138,18 @@ static uint64_t list_bytes(const struct gnn_env *env, const struct presort_sizes
     return gnn_add_bytes(gnn_mul_bytes(members, member_bytes(env)), gnn_mul_bytes(sizes->windows_max, window_bytes()));
 }
 
-/* A row, what the replacement keeps of it, and its place in a mini-batch that is taken. */
-static uint64_t slot_bytes(const struct gnn_env *env)
+/* A row, what the replacement keeps of it, its place in a mini-batch that is taken, and with reuse which row it is. */
+static uint64_t slot_bytes(const struct gnn_env *env, const struct presort_config *config)
 {
-    return env->dataset->row_bytes + UINT64_C(3) * sizeof(uint32_t);
+    return env->dataset->row_bytes + (config->reuse > 1 ? UINT64_C(4) : UINT64_C(3)) * sizeof(uint32_t);
 }
 
 /* Returns what the cap leaves beyond the least of lists, staging and rows; UINT64_MAX without a cap. */
-static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct presort_sizes *sizes)
+static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct presort_config *config,
+                            const struct presort_sizes *sizes)
 {
     const uint64_t left = gnn_plan_left(plan, 0);
-    const uint64_t rows = gnn_mul_bytes(least_slots(plan), slot_bytes(plan->env));
+    const uint64_t rows = gnn_mul_bytes(least_slots(plan), slot_bytes(plan->env, config));
     const uint64_t least =
         gnn_add_bytes(gnn_add_bytes(list_bytes(plan->env, sizes, largest_batch(plan)), rows), GNN_PAGE_BYTES);
     if (left == UINT64_MAX)
@@ -223,14 +229,14 @@ static void choose_rows(struct gnn_memory_plan *plan, const struct presort_confi
 {
     const struct gnn_env *const env = plan->env;
     const uint64_t nodes = env->dataset->node_count, left = gnn_plan_left(plan, 0);
-    uint64_t rows = left == UINT64_MAX ? nodes / NO_CAP_SHARE : left / slot_bytes(env);
+    uint64_t rows = left == UINT64_MAX ? nodes / NO_CAP_SHARE : left / slot_bytes(env, config);
     if (config->row_memory > 0)
-        rows = config->row_memory / slot_bytes(env);
+        rows = config->row_memory / slot_bytes(env, config);
     out->slots = (uint32_t)gnn_min_u64(gnn_max_u64(gnn_min_u64(rows, nodes), least_slots(plan)), INT32_MAX);
     const uint64_t most = out->slots >= nodes ? nodes : out->slots / 2; /* two windows are in memory */
     const uint64_t wanted = gnn_max_u64(out->slots * (uint64_t)config->window_share / 100, largest_batch(plan));
     out->window_rows = (uint32_t)gnn_min_u64(gnn_min_u64(wanted, most), out->members_max);
-    gnn_plan_part(plan, "rows", "--batch or --fanout", gnn_mul_bytes(out->slots, slot_bytes(env)));
+    gnn_plan_part(plan, "rows", "--batch or --fanout", gnn_mul_bytes(out->slots, slot_bytes(env, config)));
 }
 
 static enum gnn_status check_options(const struct gnn_env *env, const struct presort_config *config,
@@ -264,7 +270,7 @@ enum gnn_status presort_size(const struct presort_config *config, uint64_t topol
     out->costs = presort_costs_of(env, config);
     gnn_train_input_plan(plan, config->transfer, 1, PRESORT_INPUTS);
     add_tables(plan, config, out);
-    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, out), topology_bytes, out);
+    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, config, out), topology_bytes, out);
     choose_lists(plan, config, spare, out);
     choose_staging(plan, config, spare, out);
     choose_merging(plan, config, spare, out);

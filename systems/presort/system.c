@@ -53,9 +53,12 @@ static enum gnn_status open_training(struct presort *s, struct gnn_err *err)
     const struct gnn_env *const env = setup->env;
     GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_FEATURES, presort_direct_flag(setup->config), &setup->features,
                                   &setup->align_bytes, err));
+    setup->scratch = s->scratch;
     GNN_TRY(presort_preparer_open(setup, &s->preparer, err));
-    for (uint32_t i = 0; i < PRESORT_ALIVE; i++)
+    for (uint32_t i = 0; i < PRESORT_ALIVE; i++) {
         GNN_TRY(presort_hyperbatch_open(setup, &s->hyperbatches[i], err));
+        GNN_TRY(presort_scratch_open(setup, &s->scratch[i], err));
+    }
     GNN_TRY(presort_loader_open(setup, &s->loader, err));
     GNN_TRY(gnn_progress_open(env->world, PRESORT_COUNTS, &s->progress, err));
     for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
@@ -91,8 +94,10 @@ static void presort_close(void *state)
     }
     gnn_progress_close(s->progress);
     presort_loader_close(s->loader);
-    for (uint32_t i = 0; i < PRESORT_ALIVE; i++)
+    for (uint32_t i = 0; i < PRESORT_ALIVE; i++) {
         presort_hyperbatch_close(&s->hyperbatches[i]);
+        presort_scratch_close(world, &s->scratch[i]);
+    }
     presort_preparer_close(s->preparer);
     gnn_file_close(world, s->setup.features);
     gnn_batch_close(world, s->drawn);

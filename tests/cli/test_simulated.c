@@ -366,6 +366,12 @@ static void golden_times_of_a_reach(void **state)
          21836720,
          8064963,
          2113},
+        {{PRESORT_FEW, SET("presort.reuse=2")}, "871f3ed71f5aa758", 15289542, 6554525, 2223},
+        {{PRESORT_FEW, SET("presort.reuse=3"), SET("presort.hyperbatch=30"), SET("presort.classes=sorted")},
+         "da8e6726c0e96858",
+         19714982,
+         7524688,
+         1488},
         {{MARIUS}, "634647b37222ff35", 9635100, 0, 91},
     };
     expect_golden(*state, "reach=-1", cases, sizeof cases / sizeof cases[0]);

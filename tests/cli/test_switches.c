@@ -226,6 +226,7 @@ static const struct switch_case cases[] = {
     {"presort.write_cost", "1000", "figures.sorted_load_bytes", {NULL}},
     {"presort.scratch_limit", "1", "figures.sorted_loads", {ALL_SORTED}},
     {"presort.write_budget", "0", "figures.sorted_loads", {ALL_SORTED}},
+    {"presort.reuse", "2", "counters.batch_digest", {"--epochs", "2"}},
     {"presort.scratch_dir", "/tmp", NULL, {NULL}}, /* a place */
     {"presort.hot", "run", "figures.hot_write_bytes", {ALL_SORTED, "--epochs", "2"}},
     {"presort.ahead", "false", "figures.sweep_rows", {ALL_SORTED, "--epochs", "2"}},

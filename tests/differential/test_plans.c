@@ -46,6 +46,7 @@ static const struct planned variants[] = {
     {"presort", OPTIONS("hyperbatch=3", "topology=mapped")},
     {"presort", OPTIONS("topology=resident", "merge=0", "row_memory=600K")},
     {"presort", OPTIONS("hot=run", "sweep_read=8K", "block=4K")},
+    {"presort", OPTIONS("reuse=3")},
 };
 
 /* Sizes that are given, where a cap changes nothing. */

@@ -52,6 +52,8 @@ static const char *const presort_direct[] = {"row_memory=1", "classes=sorted", "
                                              "depth=2",      "write_depth=1",  "sweep_depth=1", NULL};
 static const char *const presort_hot[] = {"io=buffered", "row_memory=1",    "classes=sorted", "hyperbatch=2",
                                           "block=4K",    "random_read=64K", "hot=run",        NULL};
+static const char *const presort_reuse[] = {
+    "io=buffered", "row_memory=1", "classes=sorted", "hyperbatch=2", "block=4K", "reuse=2", NULL};
 static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};
 static const char *const marius_buffered[] = {"io=buffered", "partitions=30", "capacity=9", "loaders=3", NULL};
 static const char *const marius_replace[] = {"io=buffered",    "partitions=15", "capacity=6", "loaders=2",
@@ -78,7 +80,7 @@ static const struct system_case {
     {"mariusgnn", marius_replace, false, false}, {"mariusgnn", marius_direct, true, false},
     {"mariusgnn", marius_buffered, false, true}, {"presort", presort_buffered, false, false},
     {"presort", presort_direct, true, false},    {"presort", presort_buffered, false, true},
-    {"presort", presort_hot, false, false},
+    {"presort", presort_hot, false, false},      {"presort", presort_reuse, false, false},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 

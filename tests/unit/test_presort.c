@@ -266,7 +266,7 @@ static uint64_t expect_blocks(const struct requests *r, const struct presort_hyp
     uint64_t at = r->begin, written = r->begin, blocks = 0;
     while (blocks < x->blocks) {
         const struct io_request *const w = take(r, WRITE, &written);
-        assert_ptr_equal(w->file, x->scratch);
+        assert_ptr_equal(w->file, x->scratch->file);
         assert_int_equal(w->offset_bytes, blocks++ * x->block_bytes);
         assert_in_range(w->len_bytes, 1, x->block_bytes);
         assert_int_equal(w->len_bytes % 4096, 0);
@@ -280,7 +280,7 @@ static uint64_t expect_blocks(const struct requests *r, const struct presort_hyp
         for (bool first = true; rows > 0; first = false) {
             const uint64_t of_block = gnn_min_u64(rows, x->block_rows);
             const struct io_request *const b = take(r, READ_BACK, &at);
-            assert_ptr_equal(b->file, x->scratch);
+            assert_ptr_equal(b->file, x->scratch->file);
             assert_int_equal(b->len_bytes, gnn_round_up(of_block * row_bytes, 4096));
             assert_true(first || b->offset_bytes > before);
             before = b->offset_bytes;

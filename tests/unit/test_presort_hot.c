@@ -214,7 +214,7 @@ static uint64_t row_bytes_of(const struct model *m)
 static bool is_extent(const struct model *m, const struct gnn_file *file)
 {
     const struct presort *const s = m->run->state;
-    return file == s->hyperbatches[0].scratch || file == s->hyperbatches[1].scratch;
+    return file == s->scratch[0].file || file == s->scratch[1].file;
 }
 
 /* Takes the next read of the features, or of the packed file, or write to it; NULL: there is none. */

@@ -95,7 +95,7 @@ static uint32_t least_loads(const struct trace *t, uint32_t j, uint32_t held, ui
 static struct presort_belady *open_belady(uint32_t slots)
 {
     const struct presort_belady_config config = {
-        .node_count = NODES, .slots = slots, .windows_max = WINDOWS, .members_max = WINDOWS * NODES};
+        .node_count = NODES, .slots = slots, .windows_max = WINDOWS, .members_max = WINDOWS * NODES, .recalls = true};
     struct presort_belady *b;
     struct gnn_err err = {0};
     must(presort_belady_open(world, &config, &b, &err), &err);
@@ -190,6 +190,96 @@ static void test_memory_is_carried_over(void **state)
         presort_belady_clear(b);
         for (gnn_node v = 0; v < NODES; v++)
             assert_false(presort_belady_holds(b, v));
+        presort_belady_close(b);
+    }
+}
+
+/* ---- recalled rows ---- */
+
+/* What the windows of a hyperbatch load. */
+struct planned {
+    struct presort_load loads[WINDOWS][NODES];
+    uint32_t count[WINDOWS];
+};
+
+/* Plans the windows; returns the rows that are recalled, each once. */
+static uint32_t plan_windows(struct presort_belady *b, const struct trace *t, struct planned *p)
+{
+    uint32_t recalled = 0;
+    presort_belady_begin(b, &t->lists);
+    for (uint32_t j = 0; j < t->lists.windows; j++) {
+        p->count[j] = presort_belady_window(b, j, p->loads[j]);
+        for (uint32_t i = 0; i < p->count[j]; i++) {
+            struct presort_load *const load = &p->loads[j][i];
+            if ((load->slot & PRESORT_RECALLED) != 0) {
+                assert_int_equal(recalled >> load->row & 1, 0);
+                recalled |= 1U << load->row;
+            }
+            load->slot &= ~PRESORT_RECALLED;
+        }
+    }
+    return recalled;
+}
+
+/* Loads what was planned: each window has its rows then, and the one before still has its own. */
+static void load_windows(const struct trace *t, const struct planned *p, uint32_t slots, uint32_t *before,
+                         gnn_node *memory)
+{
+    for (uint32_t j = 0; j < t->lists.windows; j++) {
+        uint32_t held = 0;
+        for (uint32_t i = 0; i < p->count[j]; i++)
+            memory[p->loads[j][i].slot] = p->loads[j][i].row;
+        for (uint32_t s = 0; s < slots; s++)
+            held |= memory[s] == GNN_NODE_NONE ? 0 : 1U << memory[s];
+        assert_int_equal(held & t->set[j], t->set[j]);
+        assert_int_equal(held & *before, *before);
+        *before = t->set[j];
+    }
+}
+
+/* An epoch of two hyperbatches, after another one, is executed again and again out of what was planned once: from the
+ * memory that it left, and from an empty one. */
+static void test_a_plan_can_be_executed_again(void **state)
+{
+    (void)state;
+    for (uint64_t trace = 0; trace < TRACES; trace++) {
+        struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(seed + 7, trace));
+        struct trace t[3];
+        struct planned p[3];
+        uint32_t slots = 0, used = 0, before = 0;
+        for (int h = 0; h < 3; h++) {
+            draw_trace(&rng, 1 + (uint32_t)gnn_rng_below(&rng, WINDOWS), &t[h]);
+            const uint32_t last = h > 0 ? t[h - 1].set[t[h - 1].lists.windows - 1] : 0;
+            slots = gnn_max_u32(slots, gnn_max_u32(t[h].largest_pair, bits(last | t[h].set[0])));
+            for (uint32_t j = 0; h > 0 && j < t[h].lists.windows; j++)
+                used |= t[h].set[j];
+        }
+        slots = gnn_max_u32(slots, bits(t[2].set[t[2].lists.windows - 1] | t[1].set[0]));
+        slots += (uint32_t)gnn_rng_below(&rng, NODES - slots + 1);
+        struct presort_belady *const b = open_belady(slots);
+        gnn_node memory[2][NODES];
+        memset(memory, 0xff, sizeof memory);
+        assert_int_equal(plan_windows(b, &t[0], &p[0]), 0);
+        load_windows(&t[0], &p[0], slots, &before, memory[0]);
+        uint32_t held = 0;
+        for (gnn_node v = 0; v < NODES; v++)
+            held |= (uint32_t)presort_belady_holds(b, v) << v;
+        presort_belady_recall(b, true);
+        uint32_t recalled = 0;
+        for (int h = 1; h < 3; h++) {
+            const uint32_t more = plan_windows(b, &t[h], &p[h]);
+            assert_int_equal(recalled & more, 0);
+            recalled |= more;
+        }
+        assert_int_equal(recalled & ~(held & used), 0);
+        assert_true(slots < NODES || recalled == (held & used));
+        for (int again = 0; again < 4; again++) {
+            before = 0; /* between epochs no window is in use */
+            for (int h = 1; h < 3; h++)
+                load_windows(&t[h], &p[h], slots, &before, memory[again % 2]);
+        }
+        presort_belady_recall(b, false);
+        assert_int_equal(plan_windows(b, &t[1], &p[1]), 0);
         presort_belady_close(b);
     }
 }
@@ -567,6 +657,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loads_are_the_fewest_there_can_be),
         cmocka_unit_test(test_memory_is_carried_over),
+        cmocka_unit_test(test_a_plan_can_be_executed_again),
         cmocka_unit_test(test_classes_cost_the_least_there_can_be),
         cmocka_unit_test(test_classes_can_be_forced_and_limited),
         cmocka_unit_test(test_packed_rows_cost_the_least_there_can_be),

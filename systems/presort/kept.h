@@ -1,0 +1,53 @@
+/* Kept epochs (presort.reuse): what the hyperbatches of an epoch load, into which slots and out of which blocks, in a
+ * scratch file of their own, so that epochs that train on the same mini-batches take it from there and neither draw,
+ * plan nor sort again. One epoch is kept at a time.
+ *
+ *     | counts | windows' mini-batches, loads, first blocks | loads | next blocks | counts | ...
+ *
+ * They are written and read through one buffer, whole pages of it at a time.
+ *
+ * Disk     Too little left of a limit ends the keeping of the epoch, and nothing else: the next one is drawn and
+ *          planned again. So does a full disk, and no later epoch is kept. Other errors of reads and writes end the
+ *          run.
+ * Memory   presort_kept_bytes(): the buffer */
+#ifndef PRESORT_KEPT_H
+#define PRESORT_KEPT_H
+
+#include "systems/presort/presort.h"
+
+struct presort_kept; /* one thread at a time */
+
+uint64_t presort_kept_bytes(void);
+/* setup outlives it. *out is the caller's to close also after an error. */
+GNN_MUST_CHECK enum gnn_status presort_kept_open(const struct presort_setup *setup, struct presort_kept **out,
+                                                 struct gnn_err *err);
+void presort_kept_close(struct presort_kept *k); /* accepts NULL */
+
+/* Bytes that keeping a hyperbatch writes at most; its loads are planned, and its blocks have their size. */
+uint64_t presort_kept_list_bytes(const struct presort_hyperbatch *x);
+/* Whether the file may grow by a hyperbatch's, of so many bytes that files may have. */
+bool presort_kept_has_room(const struct presort_kept *k, const struct presort_hyperbatch *x, uint64_t file_bytes);
+
+/* What was kept is forgotten; hyperbatches of the epoch that drew `drawn` follow. */
+void presort_kept_begin(struct presort_kept *k, uint64_t drawn);
+/* What was kept is forgotten, and nothing follows. */
+void presort_kept_forget(struct presort_kept *k);
+/* Adds the next hyperbatch, which was distributed; with `last` the epoch is kept from here on. *added = false: the disk
+ * is full. */
+GNN_MUST_CHECK enum gnn_status presort_kept_put(struct presort_kept *k, const struct presort_hyperbatch *x, bool last,
+                                                bool *added, struct gnn_err *err);
+
+/* Whether all of the epoch that drew `drawn` is kept. */
+bool presort_kept_has(const struct presort_kept *k, uint64_t drawn);
+/* The next one that is taken is the epoch's first hyperbatch. */
+void presort_kept_rewind(struct presort_kept *k);
+/* Makes x the next hyperbatch of the epoch that is kept. */
+GNN_MUST_CHECK enum gnn_status presort_kept_take(struct presort_kept *k, struct presort_hyperbatch *x,
+                                                 struct gnn_err *err);
+
+struct presort_kept_counts {
+    uint64_t written_bytes, writes, read_bytes, reads;
+};
+void presort_kept_take_counts(struct presort_kept *k, struct presort_kept_counts *out); /* since the last call */
+
+#endif
