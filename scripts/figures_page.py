@@ -66,8 +66,9 @@ def page(figures, rest):
 
 
 def told(words):
-    """The command line, whose directory of datasets is the reader's own."""
-    return " ".join("DIR" if i > 0 and words[i - 1] == "--data" else word for i, word in enumerate(words))
+    """The command line, whose directories are the reader's own."""
+    own = {"--data": lambda _: "DIR", "--db": os.path.basename}
+    return " ".join(own.get(before, str)(word) for before, word in zip(["", *words], words))
 
 
 def main():
