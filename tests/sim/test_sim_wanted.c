@@ -31,8 +31,8 @@ static void read_ids(const struct gnn_content *content, uint64_t offset_bytes, u
 {
     for (uint64_t k = 0; k < len_bytes; k++) {
         const uint64_t at = offset_bytes + k, in_id = at % content->id_bytes;
-        const uint32_t value = io_scratch_value(at / content->id_bytes);
-        ((unsigned char *)dst)[k] = in_id < sizeof value ? (unsigned char)(value >> (8 * in_id)) : 0;
+        const uint64_t value = io_scratch_value(at / content->id_bytes);
+        ((unsigned char *)dst)[k] = (unsigned char)(value >> (8 * in_id));
     }
     *((const struct ids *)content)->computed += len_bytes / content->id_bytes;
 }
