@@ -29,6 +29,7 @@ verdict "a published system's name in the harness" \
         sed -E 's/\.source = "[^"]*"//; s#/\*.*##' | grep -vE '^[^:]+:[0-9]+:[[:space:]]*\*' |
         grep -iE 'gnndrive|ginex|agnes|ringsampler|pygplus|marius|diskgnn')"
 verdict "unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $sources /dev/null)"
+verdict "paths of one machine in a page" "$(git grep -nE '(^|[ `(=])/(tmp|home|root|work|mnt)/' -- '*.md')"
 verdict "marks of a merge that was not finished" "$(git grep -nE '^(<{7}|>{7}|={7}$)( |$)')"
 # What stands in quotes is text, not a call.
 verdict "calls that cannot be bounded or seeded" \
