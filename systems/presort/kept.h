@@ -17,29 +17,30 @@
 
 struct presort_kept; /* one thread at a time */
 
+/* Returns the bytes of memory that open allocates. */
 uint64_t presort_kept_bytes(void);
-/* setup outlives it. *out is the caller's to close also after an error. */
+/* Opens a file without a name. setup outlives it. *out is the caller's to close also after an error. */
 GNN_MUST_CHECK enum gnn_status presort_kept_open(const struct presort_setup *setup, struct presort_kept **out,
                                                  struct gnn_err *err);
 void presort_kept_close(struct presort_kept *k); /* accepts NULL */
 
-/* Bytes that keeping a hyperbatch writes at most; its loads are planned, and its blocks have their size. */
+/* Returns the bytes that keeping x writes at most. Its loads are planned, and its blocks have their size. */
 uint64_t presort_kept_list_bytes(const struct presort_hyperbatch *x);
-/* Whether the file may grow by a hyperbatch's, of so many bytes that files may have. */
+/* Returns whether the file, which may have file_bytes, has room for x; never after a full disk. */
 bool presort_kept_has_room(const struct presort_kept *k, const struct presort_hyperbatch *x, uint64_t file_bytes);
 
-/* What was kept is forgotten; hyperbatches of the epoch that drew `drawn` follow. */
+/* Forgets what was kept; hyperbatches of the epoch that drew `drawn` follow. */
 void presort_kept_begin(struct presort_kept *k, uint64_t drawn);
-/* What was kept is forgotten, and nothing follows. */
+/* Forgets what was kept; nothing follows. */
 void presort_kept_forget(struct presort_kept *k);
-/* Adds the next hyperbatch, which was distributed; with `last` the epoch is kept from here on. *added = false: the disk
- * is full. */
+/* Adds x, the epoch's next hyperbatch, which was distributed; with `last` the epoch is kept from here on. Sets *added
+ * to false where the disk is full. */
 GNN_MUST_CHECK enum gnn_status presort_kept_put(struct presort_kept *k, const struct presort_hyperbatch *x, bool last,
                                                 bool *added, struct gnn_err *err);
 
-/* Whether all of the epoch that drew `drawn` is kept. */
+/* Returns whether all of the epoch that drew `drawn` is kept. */
 bool presort_kept_has(const struct presort_kept *k, uint64_t drawn);
-/* The next one that is taken is the epoch's first hyperbatch. */
+/* Goes back to the epoch's first hyperbatch, which is taken next. All of the epoch is kept. */
 void presort_kept_rewind(struct presort_kept *k);
 /* Makes x the next hyperbatch of the epoch that is kept. */
 GNN_MUST_CHECK enum gnn_status presort_kept_take(struct presort_kept *k, struct presort_hyperbatch *x,
