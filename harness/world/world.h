@@ -430,8 +430,8 @@ static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, 
     return w->ops->file_read(w, file, offset_bytes, dst, len_bytes, NULL);
 }
 /* As gnn_file_read by a caller that looks at the wanted IDs alone: those that were moved stand at their places in dst,
- * its other bytes are undefined. The simulated world computes no more of a generated graph than that, which is most of
- * a read's cost on the host where a page is read for one neighbour. wanted NULL: all bytes. */
+ * its other bytes are undefined. dst is plain memory. The simulated world computes no more of a generated graph than
+ * that, which is most of a read's cost on the host where a page is read for one neighbour. wanted NULL: all bytes. */
 static inline int64_t gnn_file_read_ids(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                                         uint64_t len_bytes, const struct gnn_ids_wanted *wanted)
 {

@@ -135,6 +135,22 @@ static void test_only_what_is_wanted(void **state)
     }
 }
 
+/* The first and the last ID of a range belong to it, those next to them do not. */
+static void test_ends_of_a_range(void **state)
+{
+    (void)state;
+    const uint64_t first = 1024, end = 2048, index[] = {first - 1, first, end - 1, end};
+    const struct gnn_ids_wanted wanted = {index, 4, 4};
+    struct machine m;
+    machine_open(&m, 4, NULL);
+    memset(m.memory, UNTOUCHED, PAGE + 4);
+    assert_int_equal(gnn_file_read_ids(m.world, m.file, first * 4, m.memory, PAGE, &wanted), PAGE);
+    assert_int_equal(m.computed, 2);
+    check_ids(&m, &wanted, first, end);
+    assert_int_equal(gnn_id_stored(m.memory, 4, end - first), UINT32_C(0xa5a5a5a5));
+    machine_close(&m);
+}
+
 /* Where the content cannot give single IDs of that width, or the range begins or ends inside one, all of it comes. */
 static void test_else_all_of_it(void **state)
 {
@@ -211,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_what_is_wanted),
+        cmocka_unit_test(test_ends_of_a_range),
         cmocka_unit_test(test_else_all_of_it),
         cmocka_unit_test(test_short_reads_go_on),
         cmocka_unit_test(test_measured),
