@@ -5,6 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
+/* 256 KiB stay in a core's own cache: emptier slots are worth more there than fewer of them. */
+enum { GROWING_SLOTS_MIN = 32768, GROW_AHEAD = 16 };
+
 /* Slots of a hashed table: a power of two, at most half full. */
 static uint32_t hashed_bits(uint32_t capacity)
 {
@@ -38,7 +41,43 @@ void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, ui
         .base = 1,
         .capacity = gnn_min_u32(capacity, universe),
         .memory_slots = by_key ? universe : UINT64_C(1) << bits,
+        .stamped_slots = by_key ? universe : UINT64_C(1) << bits,
     };
+}
+
+static void use_slots(struct gnn_id_map *map, uint64_t slots)
+{
+    assert(slots <= map->memory_slots);
+    map->slot_count = slots;
+    map->shift = (uint32_t)__builtin_clzll(slots) + 1; /* 64 - log2(slots) */
+    map->stamped_slots = gnn_max_u64(map->stamped_slots, slots);
+}
+
+void gnn_id_map_init_growing(struct gnn_id_map *map, void *memory, uint32_t universe, uint32_t capacity)
+{
+    gnn_id_map_init(map, memory, universe, capacity);
+    if (direct(universe, capacity) || map->memory_slots <= GROWING_SLOTS_MIN)
+        return;
+    map->stamped_slots = 0;
+    use_slots(map, GROWING_SLOTS_MIN);
+    map->capacity = GROWING_SLOTS_MIN / 2;
+}
+
+void gnn_id_map_grow(struct gnn_id_map *map, const gnn_node *ids)
+{
+    if (map->slot_count == map->memory_slots)
+        return;
+    const uint32_t count = map->count;
+    use_slots(map, 2 * map->slot_count);
+    map->capacity = (uint32_t)(map->slot_count / 2); /* half full at most, as a table that does not grow */
+    gnn_id_map_clear(map);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + GROW_AHEAD < count)
+            gnn_id_map_prefetch(map, ids[i + GROW_AHEAD]);
+        const uint32_t local = gnn_id_map_add(map, ids[i]);
+        assert(local == i);
+        (void)local;
+    }
 }
 
 /* Moves the base past the stamps in use; zeroes the slots where stamps would run out before the next time. */
@@ -49,7 +88,7 @@ void gnn_id_map_clear(struct gnn_id_map *map)
     map->count = 0;
     if (map->base <= UINT32_MAX - map->capacity)
         return;
-    memset(map->slots, 0, map->memory_slots * sizeof *map->slots);
+    memset(map->slots, 0, map->stamped_slots * sizeof *map->slots);
     map->base = 1;
 }
 
@@ -73,9 +112,8 @@ void gnn_id_map_init_sized(struct gnn_id_map *map, void *memory, uint64_t slots)
 void gnn_id_map_resize(struct gnn_id_map *map, uint64_t wanted)
 {
     const uint64_t ideal = gnn_id_map_sized_slots(wanted);
-    map->slot_count = gnn_min_u64(ideal, map->memory_slots);
+    use_slots(map, gnn_min_u64(ideal, map->memory_slots));
     assert(map->slot_count >= 16);
-    map->shift = (uint32_t)__builtin_clzll(map->slot_count) + 1; /* 64 - log2(slots) */
     const uint64_t room = map->slot_count / 5 * 4;
     assert(map->count <= map->capacity);
     map->capacity = (uint32_t)gnn_min_u64(room, UINT32_MAX / 2);

@@ -5,6 +5,9 @@
  * thousands of batches) the slots are zeroed. Where the table would have as many slots as there are nodes, the key
  * itself is the slot and nothing ever collides.
  *
+ * Memory is for the most IDs that can come, which a batch with repeats stays far below: a growing map uses as much of
+ * its table as its IDs need, so that it touches few pages and stays in the processor's caches.
+ *
  * The memory is the caller's: gnn_id_map_bytes() of it, zeroed. One thread at a time. */
 #ifndef GNN_BASE_ID_MAP_H
 #define GNN_BASE_ID_MAP_H
@@ -23,16 +26,23 @@ struct gnn_id_map {
     uint64_t multiplier; /* slot = key * multiplier >> shift */
     uint32_t shift;
     uint32_t base;
-    uint32_t count;        /* IDs inside */
-    uint32_t capacity;     /* at most */
-    uint64_t memory_slots; /* that the caller's memory holds; slot_count of them are in use */
+    uint32_t count;         /* IDs inside */
+    uint32_t capacity;      /* at most */
+    uint64_t memory_slots;  /* that the caller's memory holds; slot_count of them are in use */
+    uint64_t stamped_slots; /* the most that ever were in use: those behind them are zeros */
 };
 
 /* Bytes for up to `capacity` IDs, each below `universe`. */
 uint64_t gnn_id_map_bytes(uint32_t universe, uint32_t capacity);
 /* memory: gnn_id_map_bytes(universe, capacity), zeroed. */
 void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, uint32_t capacity);
-/* Forgets every ID. */
+/* The same, but as long as IDs are few a part of the memory is in use. Whoever adds the ID that fills the map
+ * (count == capacity) calls gnn_id_map_grow() before the next. */
+void gnn_id_map_init_growing(struct gnn_id_map *map, void *memory, uint32_t universe, uint32_t capacity);
+/* Doubles the table; ids: all that are inside, in order of arrival; local IDs stay as they are. Does nothing to a map
+ * that has all its memory in use. */
+void gnn_id_map_grow(struct gnn_id_map *map, const gnn_node *ids);
+/* Forgets every ID; a map that has grown stays large. */
 void gnn_id_map_clear(struct gnn_id_map *map);
 
 /* A map whose table grows and shrinks inside one range of memory (slots, zeroed): a small one touches few pages and

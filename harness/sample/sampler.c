@@ -112,7 +112,7 @@ static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const stru
     GNN_MEM_NEW(sampler->world, sampler->edge_offset, edges, "sampler's edge offsets", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's ID map", gnn_id_map_bytes(universe, capacity), GNN_MEM_PLAIN,
                           &sampler->map_memory, err));
-    gnn_id_map_init(&sampler->map, sampler->map_memory, universe, capacity);
+    gnn_id_map_init_growing(&sampler->map, sampler->map_memory, universe, capacity);
     sampler->seed_capacity = seed_count;
     return GNN_OK;
 }
@@ -143,6 +143,8 @@ static enum gnn_status add_seeds(struct gnn_sampler *sampler, const gnn_node *se
         if (gnn_id_map_add(&sampler->map, seeds[i]) != i)
             return gnn_fail(err, GNN_EFORMAT, "seed %u stands twice in one mini-batch", seeds[i]);
         nodes[i] = seeds[i];
+        if (sampler->map.count == sampler->map.capacity)
+            gnn_id_map_grow(&sampler->map, nodes);
     }
     return GNN_OK;
 }
@@ -192,8 +194,11 @@ static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *h
                 return neighbour_error(sampler, hop->nodes[i], neighbour, err);
             const uint32_t fresh = map->count;
             const uint32_t local = gnn_id_map_add(map, neighbour);
-            if (local == fresh)
+            if (local == fresh) {
                 hop->nodes[local] = neighbour;
+                if (map->count == map->capacity)
+                    gnn_id_map_grow(map, hop->nodes);
+            }
             hop->col[e] = local;
             sum += gnn_digest_edge(row_key, original(sampler, neighbour));
         }

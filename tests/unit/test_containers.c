@@ -28,6 +28,8 @@ static void compare_generation(struct gnn_id_map *map, struct gnn_rng *rng, uint
             list[count++] = key;
         assert_int_equal(gnn_id_map_add(map, key), local);
         assert_int_equal(map->count, count);
+        if (map->count == map->capacity)
+            gnn_id_map_grow(map, list); /* one that has all its memory in use stays as it is */
     }
     for (uint32_t local = 0; local < count; local++)
         assert_int_equal(gnn_id_map_find(map, list[local]), local);
@@ -37,25 +39,72 @@ static void compare_generation(struct gnn_id_map *map, struct gnn_rng *rng, uint
 static void id_map_against_list(void **state)
 {
     (void)state;
-    static const struct {
+    static const struct case_of_a_map {
         uint32_t universe, capacity, adds;
     } cases[] = {
-        {1, 1, 1}, {5, 5, 20}, {100, 200, 150}, {UINT32_MAX, 16, 16}, {UINT32_MAX, 300, 300}, {5000, 100, 100},
+        {1, 1, 1},
+        {5, 5, 20},
+        {100, 200, 150},
+        {UINT32_MAX, 16, 16},
+        {UINT32_MAX, 300, 300},
+        {5000, 100, 100},
+        {UINT32_MAX, 1 << 20, 600},
     };
     struct gnn_rng rng = gnn_rng_at(1);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+        const struct case_of_a_map *const c = &cases[i / 2];
         struct gnn_id_map map;
-        void *const memory = calloc(1, gnn_id_map_bytes(cases[i].universe, cases[i].capacity));
+        void *const memory = calloc(1, gnn_id_map_bytes(c->universe, c->capacity));
         assert_non_null(memory);
-        gnn_id_map_init(&map, memory, cases[i].universe, cases[i].capacity);
+        (i % 2 == 0 ? gnn_id_map_init : gnn_id_map_init_growing)(&map, memory, c->universe, c->capacity);
         for (int generation = 0; generation < 20; generation++)
-            compare_generation(&map, &rng, cases[i].universe, cases[i].adds);
-        map.base = UINT32_MAX - 2 * map.capacity; /* soon the stamps run out and start again */
+            compare_generation(&map, &rng, c->universe, c->adds);
+        map.base = UINT32_MAX - map.capacity - 2 * c->adds; /* soon the stamps run out and start again */
         for (int generation = 0; generation < 20; generation++)
-            compare_generation(&map, &rng, cases[i].universe, cases[i].adds);
+            compare_generation(&map, &rng, c->universe, c->adds);
         assert_true(map.base < UINT32_MAX / 2);
         free(memory);
     }
+}
+
+/* 100 of at most a million IDs leave all but the first 256 KiB of the table alone, and growing keeps local IDs even
+ * where the stamps run out in it. */
+static void a_growing_map_uses_what_its_ids_need(void **state)
+{
+    (void)state;
+    enum { CAPACITY = 1 << 20, IDS = 50000, FIRST_SLOTS = 32768 };
+    const uint64_t slots = gnn_id_map_bytes(UINT32_MAX, CAPACITY) / sizeof(struct gnn_id_slot);
+    struct gnn_id_slot *const memory = calloc(slots, sizeof *memory);
+    gnn_node *const ids = calloc(IDS, sizeof *ids);
+    assert_non_null(memory);
+    assert_non_null(ids);
+    struct gnn_id_map map;
+    gnn_id_map_init_growing(&map, memory, UINT32_MAX, CAPACITY);
+    assert_int_equal(map.capacity, FIRST_SLOTS / 2);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_int_equal(gnn_id_map_add(&map, 7919 * i), i);
+    for (uint64_t i = FIRST_SLOTS; i < slots; i++)
+        assert_int_equal(memory[i].stamp, 0);
+    for (int round = 0; round < 2; round++) {
+        memset(memory, 0, slots * sizeof *memory);
+        gnn_id_map_init_growing(&map, memory, UINT32_MAX, CAPACITY);
+        if (round == 1)
+            map.base = UINT32_MAX - FIRST_SLOTS + 100; /* stamps run out as it grows */
+        for (uint32_t i = 0; i < IDS; i++) {
+            ids[i] = 104729 * i + 1;
+            assert_int_equal(gnn_id_map_add(&map, ids[i]), i);
+            if (map.count == map.capacity)
+                gnn_id_map_grow(&map, ids);
+        }
+        assert_int_equal(map.slot_count, 131072); /* half full at most, and no larger */
+        assert_int_equal(map.capacity, 65536);
+        for (uint32_t i = 0; i < IDS; i++)
+            assert_int_equal(gnn_id_map_find(&map, ids[i]), i);
+        assert_int_equal(gnn_id_map_find(&map, UINT32_MAX - 1), GNN_NODE_NONE);
+    }
+    assert_true(map.base < UINT32_MAX / 2);
+    free(ids);
+    free(memory);
 }
 
 /* Keys that start in the last slot and must go round to the first. */
@@ -131,7 +180,8 @@ static void bitset_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(id_map_against_list), cmocka_unit_test(id_map_wraps_around), cmocka_unit_test(id_map_sizes),
+        cmocka_unit_test(id_map_against_list), cmocka_unit_test(a_growing_map_uses_what_its_ids_need),
+        cmocka_unit_test(id_map_wraps_around), cmocka_unit_test(id_map_sizes),
         cmocka_unit_test(arena_carves),        cmocka_unit_test(bitset_members),
     };
     return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
