@@ -197,9 +197,10 @@ static void a_page_fault_reads_one_page(void **state)
     bool again = true;
     for (int k = 0; k < TRIES && again; k++) {
         json_decref(run);
-        run = run_generated(
-            f, SMALL, "pygplus",
-            WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M", "--set", "pygplus.readahead=off"));
+        run =
+            run_generated(f, SMALL, "pygplus",
+                          WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M", "--compute-threads", "1",
+                                "--set", "pygplus.readahead=off")); /* a thread a core would take what the cap leaves */
         again = false;
         for (uint32_t e = 0; e < EPOCHS; e++)
             again = again || disturbed(counter(run, e, "device_read_bytes"), fault_bytes(run, e));
