@@ -2,7 +2,8 @@
 """results/figures.md from what a database has of the figures: which cells are there, what holds, what does not with its
 likely cause, every published ratio beside ours, and the sums by paper.
 
-Runs nothing but `oocgnn figure --all --check`, which says all of it; --page rewrites the generated part of the page.
+Runs nothing but `oocgnn figure --all --check` (or of some figures), which says all of it; --page rewrites the generated
+part of the page.
 """
 import argparse
 import os
@@ -13,6 +14,7 @@ import sys
 from results_page import Part
 
 HEADING = re.compile(r"^## ([\w-]+): (.*) \(\w+, (.*)\)$")
+HEADINGS = re.compile(HEADING.pattern, re.MULTILINE)
 CELLS = re.compile(r"^(\d+) of (\d+) cells are recorded$")
 VERDICT = re.compile(r"^ {2}(holds|DOES NOT HOLD|not measurable) +(\w+): (.*)$")
 CAUSE = re.compile(r"^ {6}likely cause: (.*)$")
@@ -59,7 +61,9 @@ def page(figures, rest):
         cause = f" Likely cause: {v['cause']}." if v["cause"] else ""
         lines.append(f"* {f['id']}, {v['name']}: `{v['text']}`, here {values}.{cause}")
     gaps = rest.index(GAPS) if GAPS in rest else len(rest)
-    parts = [*lines, *([] if failed else ["Nothing that was run."]), "", "## Ratios and sums", "", *rest[:gaps]]
+    parts = [*lines, *([] if failed else ["Nothing that was run."])]
+    if rest:
+        parts += ["", "## Ratios and sums", "", *rest[:gaps]]
     if gaps < len(rest):
         parts += ["## What is not whole", "", "A figure without all of its cells is judged by those that are there.", "", *rest[gaps:]]
     return "\n".join(parts).rstrip() + "\n"
@@ -76,11 +80,13 @@ def main():
     parser.add_argument("--oocgnn", default=os.environ.get("OOCGNN", "build/gcc/oocgnn"))
     parser.add_argument("--db", default="figures.db")
     parser.add_argument("--page", help="the page whose generated part is rewritten")
+    parser.add_argument("--figures", default="", help="comma-separated; all of them where not given, with their ratios and sums")
     parser.add_argument("figure_options", nargs="*", metavar="OPTION", help="of oocgnn figure, behind --: --scale 1/100, --any-build ...")
     a = parser.parse_args()
-    line = [a.oocgnn, "figure", "--all", "--check", "--db", a.db, *a.figure_options]
+    which = a.figures.split(",") if a.figures else ["--all"]
+    line = [a.oocgnn, "figure", *which, "--check", "--db", a.db, *a.figure_options]
     output = subprocess.run(line, capture_output=True, text=True, check=False)
-    if "| paper | figures |" not in output.stdout:
+    if not a.figures and "| paper | figures |" not in output.stdout or not HEADINGS.search(output.stdout):
         sys.exit(f"{' '.join(line)}\n{output.stderr[-2000:]}")
     text = f"Command: `{told([os.path.basename(a.oocgnn), *line[1:]])}`.\n\n" + page(*read(output.stdout))
     print(text)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "classes", "cdf", "time", "accuracy", "table", NULL};
-static const char *const other_sections[] = {"figure", "holds", "reasons", NULL};
+static const char *const other_sections[] = {"figure", "holds", "reasons", "measured reasons", NULL};
 static const char *const other_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
 
 /* ---- [figure] ---- */
@@ -397,11 +397,13 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
 
 /* ---- predicates ---- */
 
-static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const struct gnn_ini *ini, bool fixed,
-                                       struct gnn_err *err)
+static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const struct gnn_ini *ini,
+                                       const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
+    const bool fixed = setup->fix != NULL && setup->fix->count > 0;
+    const bool measured = setup->world == GNN_WORLD_MEASURED && !figure->by_fio;
     const struct gnn_ini_section *const holds = find_section(ini, "holds");
-    const struct gnn_ini_section *const reasons = find_section(ini, "reasons");
+    const struct gnn_ini_section *const reasons = find_section(ini, measured ? "measured reasons" : "reasons");
     struct gnn_value_source source;
     gnn_figure_values(figure, &source);
     for (uint32_t i = 0; holds != NULL && i < holds->entry_count; i++) {
@@ -454,7 +456,7 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
     if (setup->published_path != NULL)
         GNN_TRY(gnn_published_open(setup->published_path, &figure->published, err));
-    return read_predicates(figure, ini, setup->fix != NULL && setup->fix->count > 0, err);
+    return read_predicates(figure, ini, setup, err);
 }
 
 static void name_figure(struct gnn_paper_figure *figure, const char *path)

@@ -6,7 +6,8 @@
  *                        alone
  *   [figure]             the keys below
  *   [holds]              NAME = predicate (predicate.h), in the words of the paper
- *   [reasons]            NAME = why that predicate may not hold here
+ *   [reasons]            NAME = why that predicate may not hold in the simulated world
+ *   [measured reasons]   the same for runs on this machine
  *
  * Keys of [figure]: paper, place ("Figure 8"), title, chart (gnn_figure_charts), x and facets (keys of cells), x_keys
  * (where series set x by keys of their own), y (metrics, metric.h; the first is drawn), x_label, y_label, log (yes),

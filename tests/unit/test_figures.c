@@ -344,6 +344,32 @@ static void sizes_follow_the_scale(void **state)
     free(path);
 }
 
+/* What kept a simulated run from a finding is not what kept a run of this machine from it. */
+static void reasons_are_of_their_world(void **state)
+{
+    static const struct {
+        enum gnn_world_kind world;
+        const char *reason, *other;
+    } cases[] = {{GNN_WORLD_SIMULATED, "the model", ""}, {GNN_WORLD_MEASURED, "the drive", "few seeds"}};
+    char *const path =
+        write_file(*state, "fig.ini",
+                   "[global]\nprofile = gnndrive-paper\ndataset = twitter\nmodel = sage\n[A]\nsystem = gnndrive\n" ABOUT
+                   "y = epoch_s\n[holds]\nquick = epoch_s[A] < 1\nslow = epoch_s[A] > 1\n[reasons]\nquick = the "
+                   "model\n[measured reasons]\nquick = the drive\nslow = few seeds\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_paper_figure *figure;
+        struct gnn_err err = {0};
+        const struct gnn_figure_setup setup = {
+            .scale_divisor = 100, .db = "x.db", .data_dir = "data", .world = cases[i].world};
+        must(gnn_figure_open(path, &setup, &figure, &err), &err);
+        assert_int_equal(figure->predicate_count, 2);
+        assert_string_equal(figure->predicates[0].reason, cases[i].reason);
+        assert_string_equal(figure->predicates[1].reason, cases[i].other);
+        gnn_figure_close(figure);
+    }
+    free(path);
+}
+
 static int make_dir(void **state)
 {
     *state = process_temp_dir();
@@ -368,6 +394,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(published_values_are_read_and_found, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(reasons_are_of_their_world, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
