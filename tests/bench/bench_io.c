@@ -181,11 +181,11 @@ static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32
     }
     double user_percent = 0, kernel_percent = 0;
     char *const text = output_of((char *const *)argv);
-    const bool found = text != NULL && figure_of(text, "read", "iops", &rate->iops) &&
+    const bool found = text != NULL && figure_of(text, "read", "iops", &rate->iops) && rate->iops > 0 &&
                        figure_of(text, NULL, "usr_cpu", &user_percent) &&
                        figure_of(text, NULL, "sys_cpu", &kernel_percent);
     free(text);
-    rate->core_us = (user_percent + kernel_percent) * 1e4 / rate->iops;
+    rate->core_us = found ? (user_percent + kernel_percent) * 1e4 / rate->iops : 0;
     return found ? GNN_OK
                  : gnn_fail(err, GNN_ENOTSUP,
                             "fio did not run or printed no IOPS; install fio and try the "

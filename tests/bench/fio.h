@@ -46,23 +46,26 @@ static char *output_of(char *const argv[])
     return NULL;
 }
 
-/* jobs[0].<direction>.<key>, or jobs[0].<key> if direction is NULL; fio may put notes before the opening brace. */
+/* jobs[0].<direction>.<key>, or jobs[0].<key> if direction is NULL; fio may put notes before the opening brace. A figure
+ * may be 0: of a few large reads a second fio's own code takes no tick of the processor. */
 static bool figure_of(const char *text, const char *direction, const char *key, double *figure)
 {
     const char *const brace = strchr(text, '{');
     json_t *root = brace == NULL ? NULL : json_loads(brace, JSON_DISABLE_EOF_CHECK, NULL);
     const json_t *const job = json_array_get(json_object_get(root, "jobs"), 0);
     const json_t *const value = json_object_get(direction == NULL ? job : json_object_get(job, direction), key);
+    const bool found = json_is_number(value);
     *figure = json_number_value(value);
     json_decref(root);
-    return *figure > 0;
+    return found;
 }
 
-/* argv ends with NULL and asks for JSON. direction: "read" or "write"; key: "iops", "bw_bytes". */
+/* A rate; false where fio told none, or 0. argv ends with NULL and asks for JSON. direction: "read" or "write"; key:
+ * "iops", "bw_bytes". */
 static inline bool fio_figure(const char *const *argv, const char *direction, const char *key, double *figure)
 {
     char *const text = output_of((char *const *)argv);
-    const bool found = text != NULL && figure_of(text, direction, key, figure);
+    const bool found = text != NULL && figure_of(text, direction, key, figure) && *figure > 0;
     free(text);
     return found;
 }
