@@ -51,6 +51,22 @@ static bool ends_elsewhere(const struct gnn_link_view *v, uint32_t side, uint32_
     return false;
 }
 
+/* Of every edge, and of every negative with its side and chunk, by themselves. */
+static uint64_t plain_digest(const struct gnn_link_batch *b, const struct gnn_triple *edges)
+{
+    const struct gnn_link_view *const v = &b->view;
+    const uint64_t key = gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(0, v->epoch), v->batch), GNN_NODE_NONE);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < v->edge_count; i++)
+        sum += gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(key, edges[i].source), edges[i].relation), edges[i].target);
+    for (uint64_t side = 0; side < 2; side++)
+        for (uint64_t chunk = 0; chunk < gnn_link_chunks(v); chunk++)
+            for (uint32_t k = 0; k < COUNT; k++)
+                sum += gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(key, side), chunk),
+                                    b->nodes[v->negative[side][chunk * COUNT + k]]);
+    return sum;
+}
+
 /* What is an end of an edge of the same chunk says of which; nothing else does. */
 static void check_lists(const struct gnn_link_batch *b, const struct gnn_triple *edges, uint32_t count,
                         double degree_share)
@@ -82,6 +98,7 @@ static void check_lists(const struct gnn_link_batch *b, const struct gnn_triple 
             assert_true(first + own < count && own < v->chunk_edges);
             assert_int_equal(v->negative[side][j], v->end[side][first + own]);
         }
+    assert_int_equal(b->digest, plain_digest(b, edges));
     assert_int_equal(of_edges, 2 * gnn_link_chunks(v) * (uint32_t)(degree_share * COUNT + 0.5));
     assert_true((masked > 0) == (degree_share > 0)); /* a quarter of those from edges */
 }

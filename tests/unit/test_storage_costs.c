@@ -44,6 +44,22 @@ static void test_a_larger_read_may_be_the_cheaper_one(void **state)
     assert_int_equal(c.page_ps, 500000);
 }
 
+/* A drive that serves one read after another is quickest alone. */
+static void test_the_first_depth_may_be_the_best(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage alone = grid;
+    struct gnn_storage_costs c;
+    alone.read_ps[0][0] = 5000000;
+    alone.read_ps[1][0] = 32000000;
+    gnn_storage_costs_of(&alone, 4096, &c);
+    assert_int_equal(c.read_ps, 5000000);
+    assert_int_equal(c.page_ps, 2000000);
+    alone.depth_count = 1;
+    gnn_storage_costs_of(&alone, 65536, &c);
+    assert_int_equal(c.read_ps, 32000000);
+}
+
 static void test_devices_share_the_work(void **state)
 {
     (void)state;
@@ -62,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_best_depth_counts),
         cmocka_unit_test(test_a_larger_read_may_be_the_cheaper_one),
+        cmocka_unit_test(test_the_first_depth_may_be_the_best),
         cmocka_unit_test(test_devices_share_the_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -540,6 +541,28 @@ static void test_gather_u32(void **state)
     mapping_close(&m);
 }
 
+/* What is fetched ahead is no further than the list: behind it lies a page that nobody may read. */
+static void test_a_gather_reads_its_list_alone(void **state)
+{
+    (void)state;
+    enum { ELEMENTS = 4000, COUNT = 500, PAGE = 4096 };
+    struct mapping m;
+    mapping_open(&m, ELEMENTS * 8, GNN_MAP_RANDOM);
+    unsigned char *const pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+    uint64_t *const index = (uint64_t *)(void *)(pages + PAGE) - COUNT;
+    static uint32_t out[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        index[i] = i * 7919 % ELEMENTS;
+    for (uint32_t id_bytes = 4; id_bytes <= 8; id_bytes += 4)
+        for (uint64_t count = 1; count <= COUNT; count = count == COUNT ? COUNT + 1 : gnn_min_u64(2 * count, COUNT))
+            assert_int_equal(gnn_map_gather_ids(m.world, m.map, id_bytes, index + COUNT - count, count, out, NULL),
+                             GNN_OK);
+    assert_int_equal(munmap(pages, 2 * PAGE), 0);
+    mapping_close(&m);
+}
+
 /* Entries of 8 bytes: what no gnn_node can hold is GNN_NODE_NONE. */
 static void test_gather_wide_ids(void **state)
 {
@@ -723,6 +746,7 @@ int main(void)
         cmocka_unit_test(test_file_read_write),
         cmocka_unit_test(test_direct_alignment),
         cmocka_unit_test(test_gather_u32),
+        cmocka_unit_test(test_a_gather_reads_its_list_alone),
         cmocka_unit_test(test_gather_wide_ids),
         cmocka_unit_test(test_gather_rows),
         cmocka_unit_test(test_empty_mapping),
