@@ -222,6 +222,46 @@ static void test_a_stale_active_list_shrinks(void **state)
     sim_page_cache_close(f.cache);
 }
 
+/* Pages that come back soon and are active at once show that the active ones are not the best ones: the oldest of those
+ * are moved back, although they are fewer than the inactive ones. Without such pages they stay. */
+static void test_refaults_age_the_active_list(void **state)
+{
+    (void)state;
+    enum { ACTIVE = 60, ROUNDS = 4 };
+    for (int refaults = 0; refaults < 2; refaults++) {
+        struct sim_page_lists *const lists = calloc(1, sizeof *lists);
+        struct gnn_err err = {0};
+        uint32_t first, still_active = 0;
+        assert_non_null(lists);
+        assert_int_equal(sim_page_lists_open(lists, &err), GNN_OK);
+        assert_int_equal(sim_page_lists_add(lists, FILE_PAGES, &first, &err), GNN_OK);
+        lists->limit_bytes = (uint64_t)ROOM_PAGES * PAGE;
+        for (uint32_t page = first; page < first + ACTIVE; page++) {
+            sim_page_insert(lists, page);
+            sim_page_mark_accessed(lists, page);
+            sim_page_mark_accessed(lists, page);
+        }
+        uint32_t next = first + ACTIVE;
+        for (int round = 0; round < ROUNDS; round++) {
+            const uint32_t again = next;
+            sim_page_insert(lists, next++);
+            while ((lists->flags[again] & SIM_PAGE_CACHED) != 0) {
+                sim_page_lists_sum(lists);
+                sim_page_insert(lists, next++);
+            }
+            if (refaults > 0) {
+                sim_page_insert(lists, again);
+                assert_int_equal(lists->flags[again], SIM_PAGE_CACHED | SIM_PAGE_ACTIVE);
+            }
+        }
+        for (uint32_t page = first; page < first + ACTIVE; page++)
+            still_active += (lists->flags[page] & SIM_PAGE_ACTIVE) != 0;
+        assert_true(refaults > 0 ? still_active < ACTIVE : still_active == ACTIVE);
+        sim_page_lists_close(lists);
+        free(lists);
+    }
+}
+
 static void test_less_room_evicts_at_once(void **state)
 {
     (void)state;
@@ -569,6 +609,7 @@ int main(void)
         cmocka_unit_test(test_refault_distance),
         cmocka_unit_test(test_a_page_that_was_active_once_stays_marked),
         cmocka_unit_test(test_a_stale_active_list_shrinks),
+        cmocka_unit_test(test_refaults_age_the_active_list),
         cmocka_unit_test(test_less_room_evicts_at_once),
         cmocka_unit_test(test_kernel_memory_takes_room),
         cmocka_unit_test(test_windows_of_sequential_reads),
