@@ -226,6 +226,12 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
   $("second").value = String(runs[runs.length - 1].id);
   $("first").value = String(runs[Math.max(0, runs.length - 2)].id);
   for (const section of document.querySelectorAll(".script")) section.hidden = false;
+  let opened = []; // nobody unfolds a table on paper
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => { for (const details of opened) details.open = false; });
   filter();
   show();
   difference();

@@ -129,6 +129,7 @@ static void a_page_is_whole_by_itself(void **state)
     must_show(page, "<meta name=\"viewport\"");
     must_show(page, "prefers-color-scheme: dark");
     must_show(page, "@media print");
+    must_show(page, "beforeprint");
     must_show(page,
               "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
               "<td>ok</td><td class=\"n\">10</td>");
