@@ -64,7 +64,7 @@ static enum gnn_status parse_root(const json_t *root, struct gnn_fio_report *out
     const char *const version = json_string_value(json_object_get(root, "fio version"));
     const json_t *const jobs = json_object_get(root, "jobs");
     const size_t count = json_array_size(jobs);
-    if (version == NULL || strlen(version) >= sizeof out->version)
+    if (version == NULL || *version == '\0' || strlen(version) >= sizeof out->version)
         return gnn_fail(err, GNN_EFORMAT, "fio: no \"fio version\" in its report");
     if (count == 0 || count > GNN_FIO_JOBS_MAX)
         return gnn_fail(err, GNN_EFORMAT, "fio: %zu jobs in its report, expected 1 to %d", count, GNN_FIO_JOBS_MAX);

@@ -70,6 +70,7 @@ static const struct {
     {"fio: unknown engine", GNN_EFORMAT, "no JSON"},
     {"{ \"fio version\" : ", GNN_EFORMAT, "line 1"},
     {"{ \"jobs\" : [] }", GNN_EFORMAT, "fio version"},
+    {"{ \"fio version\" : \"\", \"jobs\" : [] }", GNN_EFORMAT, "fio version"},
     {JOBS(""), GNN_EFORMAT, "0 jobs"},
     {"{ \"fio version\" : \"fio-3.33\" }", GNN_EFORMAT, "0 jobs"},
     {JOBS("{ \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_EFORMAT, "without jobname"},
