@@ -204,6 +204,13 @@ static double sum_of_losses(const struct train_run *run)
     return sum;
 }
 
+/* Every neighbour that was drawn and every row of a mini-batch, whoever read them and from where. */
+static uint64_t needed_bytes(const struct train_run *run)
+{
+    const struct gnn_sample_counters *const sample = &run->result.counters.sample;
+    return sample->sampled_edges * run->env.dataset->id_bytes + sample->sampled_nodes * run->env.dataset->row_bytes;
+}
+
 static void test_losses_agree_to_the_bit(void **state)
 {
     (void)state;
@@ -263,6 +270,7 @@ static void test_losses_agree_to_the_bit(void **state)
                     assert_memory_equal(run.loss, expected[epoch], sizeof expected[epoch]);
                     assert_true(fabs(run.result.loss_sum - sum_of_losses(&run)) < 1e-9);
                     train_run_each_seed_once(&run);
+                    assert_int_equal(run.result.counters.needed_bytes, needed_bytes(&run));
                 }
                 train_run_close(&run);
             }
