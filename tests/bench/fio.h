@@ -46,8 +46,8 @@ static char *output_of(char *const argv[])
     return NULL;
 }
 
-/* jobs[0].<direction>.<key>, or jobs[0].<key> if direction is NULL; fio may put notes before the opening brace. A figure
- * may be 0: of a few large reads a second fio's own code takes no tick of the processor. */
+/* jobs[0].<direction>.<key>, or jobs[0].<key> if direction is NULL; fio may put notes before the opening brace. A
+ * figure may be 0: of a few large reads a second fio's own code takes no tick of the processor. */
 static bool figure_of(const char *text, const char *direction, const char *key, double *figure)
 {
     const char *const brace = strchr(text, '{');
