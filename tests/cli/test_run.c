@@ -190,7 +190,8 @@ static void a_cap_is_read_back(void **state)
 }
 
 /* A cap that the process leaves too little of for the dataset's own arrays (1.3 MB at this scale): they are loaded
- * before anything is planned, so the allocation itself must say so, and not the kernel. */
+ * before anything is planned, so the allocation itself must say so, and not the kernel, which kills the process itself
+ * below 1 MB. */
 static void a_cap_below_the_dataset_is_refused(void **state)
 {
     const struct tiny_runs *const f = *state;
@@ -202,7 +203,7 @@ static void a_cap_below_the_dataset_is_refused(void **state)
                    0, "", "prepare");
     process_expect(
         process_shell("%s run --system ringsampler --sample-only --dataset papers100m --scale 1/1000 --data %s "
-                      "--db %s --fanout 3,3 --batch 10 --memory 1200K 2>&1 | grep -c 'indptr.*raise --memory' "
+                      "--db %s --fanout 3,3 --batch 10 --memory 1500K 2>&1 | grep -c 'indptr.*raise --memory' "
                       ">&2",
                       process_program(), f->data, f->db),
         0, "1", "a run below the dataset's arrays");
