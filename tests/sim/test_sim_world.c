@@ -1,6 +1,7 @@
 /* The world's table over the executor: pipelines of known service times, charged work, memory against the cap. */
 #include "harness/pipeline/pipeline.h"
 #include "harness/pipeline/team.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
 
@@ -449,7 +450,10 @@ static void memory_is_charged_when_touched(void **state)
     assert_int_equal(charged_bytes(world), 0);
     assert_int_equal(gnn_mem_alloc(world, "pinned", 5000, GNN_MEM_PINNED, &pinned, &err), GNN_OK);
     assert_int_equal(charged_bytes(world), 2 * PAGE);
+    assert_int_equal(sanitizers_forbid((unsigned char *)pinned + 5000),
+                     SANITIZERS_ADDRESS); /* to the end of its page */
     gnn_mem_free(world, pinned);
+    assert_false(sanitizers_forbid((unsigned char *)pinned + 5000)); /* the kernel may give it to others */
     assert_int_equal(charged_bytes(world), 0);
     uint64_t expected = 1; /* row */
     memset(row, 1, 100);

@@ -11,6 +11,7 @@
 #include "harness/world/measured/measured.h"
 #include "tests/support/io_scratch.h"
 #include "tests/support/must.h"
+#include "tests/support/sanitizers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -261,6 +262,8 @@ static void test_memory_is_counted(void **state)
     assert_int_equal((uintptr_t)b % GNN_PAGE_BYTES, 0);
     for (int i = 0; i < 40000; i++)
         assert_int_equal(((unsigned char *)b)[i], 0);
+    assert_int_equal(sanitizers_forbid((unsigned char *)b + 40000), SANITIZERS_ADDRESS); /* to the end of its page */
+    assert_int_equal(sanitizers_forbid((unsigned char *)b + 40959), SANITIZERS_ADDRESS);
     struct gnn_mem_usage usage;
     gnn_mem_usage(w, &usage);
     assert_int_equal(usage.current_bytes, 4096 + 40960);
@@ -270,6 +273,7 @@ static void test_memory_is_counted(void **state)
     assert_non_null(strstr(err.message, "the third"));
     assert_non_null(strstr(err.message, "24000"));
     gnn_mem_free(w, b);
+    assert_false(sanitizers_forbid((unsigned char *)b + 40000)); /* the kernel may give it to others */
     gnn_mem_free(w, NULL);
     assert_int_equal(gnn_mem_alloc(w, "c", 20000, GNN_MEM_PLAIN, &c, NULL), GNN_OK);
     void *d;

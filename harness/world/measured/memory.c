@@ -1,6 +1,7 @@
 /* Large memory: anonymous mappings, counted. One page in front of each holds its size; it is not counted. */
 #include "harness/base/atomic_max.h"
 #include "harness/world/measured/internal.h"
+#include "harness/world/poison.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -64,6 +65,7 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
         for (uint64_t at = 0; at < counted; at += GNN_PAGE_BYTES)
             ((volatile unsigned char *)memory)[at] = 0;
     }
+    gnn_poison_behind(memory, bytes, counted);
     *out = memory;
     return GNN_OK;
 }
@@ -77,6 +79,7 @@ void measured_mem_free(struct gnn_world *w, void *ptr)
     const struct mem_header header = *(const struct mem_header *)(const void *)base;
     assert(header.magic == mem_magic); /* from gnn_mem_alloc of this world, and not freed before */
     assert(header.bytes % GNN_PAGE_BYTES == 0);
+    gnn_unpoison(ptr, header.bytes);
     const int rc = munmap(base, header.bytes + MEM_HEADER_BYTES);
     assert(rc == 0);
     const uint64_t before = atomic_fetch_sub(&m->memory->bytes, header.bytes);

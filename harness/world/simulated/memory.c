@@ -8,6 +8,7 @@
  * millisecond of virtual time and less often while nothing new is found. What is reserved must fit the cap all the
  * same: an allocation that could not be used whole is refused by name instead of failing later without one. */
 #include "harness/base/log.h"
+#include "harness/world/poison.h"
 #include "harness/world/simulated/internal.h"
 #include "harness/world/simulated/touched.h"
 
@@ -97,6 +98,7 @@ static bool ranges_take(struct ranges *ranges, const void *base, struct range *o
 static void ranges_close(struct ranges *ranges)
 {
     for (uint32_t at = 0; at < ranges->count; at++) {
+        gnn_unpoison(ranges->items[at].base, ranges->items[at].bytes);
         (void)munmap(ranges->items[at].base, ranges->items[at].bytes);
         sim_touched_close(&ranges->items[at].touched);
     }
@@ -229,6 +231,7 @@ enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t by
                         strerror(errno));
     }
     add(s, range, flags);
+    gnn_poison_behind(range.base, bytes, counted_bytes);
     *out = range.base;
     return GNN_OK;
 }
@@ -243,6 +246,7 @@ void sim_mem_free(struct gnn_world *w, void *ptr)
     note_peak(s);
     const bool known = ranges_take(&memory->plain, ptr, &range) || ranges_take(&memory->features, ptr, &range);
     assert(known); /* allocated here, and freed once */
+    gnn_unpoison(ptr, range.bytes);
     const int rc = munmap(ptr, range.bytes);
     assert(rc == 0);
     find_around_features(memory);
