@@ -37,16 +37,4 @@ struct gnn_batch_view {
     struct gnn_block blocks[GNN_LAYERS_MAX]; /* [0]: outermost hop, layer 0's input; [L-1]: the seeds */
 };
 
-/* Sorts the columns of a row: insertion, as a row holds a fan-out at most. */
-static inline void gnn_sort_row(uint32_t *row, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const uint32_t value = row[i];
-        uint32_t at = i;
-        for (; at > 0 && row[at - 1] > value; at--)
-            row[at] = row[at - 1];
-        row[at] = value;
-    }
-}
-
 #endif

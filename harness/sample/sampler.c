@@ -14,6 +14,7 @@
 #include "harness/sample/batch.h"
 #include "harness/sample/digest.h"
 #include "harness/sample/draw.h"
+#include "harness/sample/sort_row.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -202,7 +203,7 @@ static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *h
             hop->col[e] = local;
             sum += gnn_digest_edge(row_key, original(sampler, neighbour));
         }
-        gnn_sort_row(hop->col + begin, end - begin);
+        gnn_sort_row(hop->col + begin, end - begin, hop->edge_count - begin);
     }
     assert(map->count <= map->capacity);
     *digest += sum;

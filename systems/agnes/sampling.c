@@ -5,6 +5,7 @@
 #include "harness/sample/batch.h"
 #include "harness/sample/digest.h"
 #include "harness/sample/draw.h"
+#include "harness/sample/sort_row.h"
 #include "harness/system/buffer.h"
 #include "systems/agnes/bucket.h"
 
@@ -317,7 +318,7 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
             digest += gnn_digest_edge(row_key, to_old(sampling, v));
             col[edges++] = local;
         }
-        gnn_sort_row(col + begin, edges - begin);
+        gnn_sort_row(col + begin, edges - begin, (uint64_t)batch->count * sampling->fanout - begin);
     }
     space->row_start[batch->count] = edges;
     gnn_count_digest(&space->counters, batch->number, digest);

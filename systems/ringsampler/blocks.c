@@ -9,6 +9,7 @@
 #include "systems/ringsampler/blocks.h"
 
 #include "harness/sample/digest.h"
+#include "harness/sample/sort_row.h"
 #include "systems/ringsampler/extents.h"
 #include "systems/ringsampler/offsets.h"
 #include "systems/ringsampler/ringsampler.h"
@@ -255,8 +256,9 @@ static enum gnn_status localise_sort(struct rs_thread *thread, struct rs_hop *ho
 
 static void sort_rows(const struct rs_hop *hop)
 {
+    const uint32_t *const row_start = hop->row_start, edges = row_start[hop->target_count];
     for (uint32_t t = 0; t < hop->target_count; t++)
-        gnn_sort_row(hop->col + hop->row_start[t], hop->row_start[t + 1] - hop->row_start[t]);
+        gnn_sort_row(hop->col + row_start[t], row_start[t + 1] - row_start[t], edges - row_start[t]);
 }
 
 /* Makes the distinct samples the next targets, in local order: those that are targets already, then every new node. */

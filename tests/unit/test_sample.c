@@ -3,6 +3,7 @@
 #include "harness/sample/batch.h"
 #include "harness/sample/draw.h"
 #include "harness/sample/sample.h"
+#include "harness/sample/sort_row.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/measured_world.h"
 #include "tests/support/memory_source.h"
@@ -325,6 +326,34 @@ static void inclusion_is_uniform(void **state)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows of every length, with repeats and without, alone at the end of their memory and with others behind them. */
+static void a_row_is_sorted_and_nothing_beside_it(void **state)
+{
+    (void)state;
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(test_seed(), 14));
+    for (uint32_t count = 0; count <= GNN_FANOUT_MAX; count++)
+        for (uint32_t trial = 0; trial < 20; trial++) {
+            const uint32_t behind = trial % 5 == 0 ? 0 : (uint32_t)gnn_rng_below(&rng, 40);
+            const uint64_t values = trial % 2 == 0 ? 8 : UINT32_MAX;
+            uint32_t *const row = malloc((count + behind + 1) * sizeof *row); /* one before it */
+            uint32_t *const wanted = malloc((count + behind + 1) * sizeof *wanted);
+            assert_true(row != NULL && wanted != NULL);
+            for (uint32_t i = 0; i < count + behind + 1; i++)
+                wanted[i] = row[i] = (uint32_t)gnn_rng_below(&rng, values);
+            qsort(wanted + 1, count, sizeof *wanted, by_value);
+            gnn_sort_row(row + 1, count, count + behind);
+            assert_memory_equal(row, wanted, (count + behind + 1) * sizeof *row);
+            free(row);
+            free(wanted);
+        }
+}
+
 /* Not only each position, each subset: 3 of 6. */
 static void subsets_are_uniform(void **state)
 {
@@ -618,13 +647,21 @@ static void no_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fuzz_against_plain),          cmocka_unit_test(golden_digest),
-        cmocka_unit_test(inclusion_is_uniform),        cmocka_unit_test(subsets_are_uniform),
-        cmocka_unit_test(biased_inclusion_formula),    cmocka_unit_test(epoch_orders),
-        cmocka_unit_test(epoch_order_is_uniform),      cmocka_unit_test(node_bounds),
-        cmocka_unit_test(nodes_without_neighbours),    cmocka_unit_test(refused_configurations),
-        cmocka_unit_test(blocks_of_too_many_edges),    cmocka_unit_test(refused_batches),
-        cmocka_unit_test(no_allocation_after_warm_up), cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(fuzz_against_plain),
+        cmocka_unit_test(golden_digest),
+        cmocka_unit_test(a_row_is_sorted_and_nothing_beside_it),
+        cmocka_unit_test(inclusion_is_uniform),
+        cmocka_unit_test(subsets_are_uniform),
+        cmocka_unit_test(biased_inclusion_formula),
+        cmocka_unit_test(epoch_orders),
+        cmocka_unit_test(epoch_order_is_uniform),
+        cmocka_unit_test(node_bounds),
+        cmocka_unit_test(nodes_without_neighbours),
+        cmocka_unit_test(refused_configurations),
+        cmocka_unit_test(blocks_of_too_many_edges),
+        cmocka_unit_test(refused_batches),
+        cmocka_unit_test(no_allocation_after_warm_up),
+        cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("sample", tests, measured_world_open, measured_world_close);
 }
