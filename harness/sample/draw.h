@@ -17,14 +17,34 @@ static inline uint64_t gnn_draw_hop_key(uint64_t sample_key, uint64_t epoch, uin
     return gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(sample_key, epoch), batch), hop);
 }
 
-/* A list of up to 64 entries: the set is one word, and comes out in order by itself. */
-static inline uint32_t gnn_draw_short(struct gnn_rng *rng, uint32_t degree, uint32_t fanout, bool biased,
-                                      uint64_t begin, uint64_t *out)
+/* value[i]: uniform in [0, bound + i), for i < count; bound + count <= 2^32. What gnn_rng_below() gives one after
+ * another, several at a time: it throws a number away so rarely that all are drawn first, and anew if one was. */
+static inline void gnn_draw_numbers(uint64_t key, uint64_t bound, uint32_t count, uint64_t *value)
 {
-    uint64_t chosen = 0;
-    for (uint32_t j = degree - fanout; j < degree; j++) {
-        const uint64_t bit = UINT64_C(1) << gnn_rng_below(rng, (uint64_t)j + !biased);
-        chosen |= (chosen & bit) != 0 ? UINT64_C(1) << j : bit;
+    bool thrown_away = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t bits = gnn_splitmix64_at(key, i), below = bound + i;
+        const uint64_t low = (bits & UINT32_MAX) * below, high = (bits >> 32) * below + (low >> 32);
+        value[i] = high >> 32;
+        thrown_away |= (high << 32 | (low & UINT32_MAX)) < below; /* may have been */
+    }
+    if (!thrown_away)
+        return;
+    struct gnn_rng rng = gnn_rng_at(key);
+    for (uint32_t i = 0; i < count; i++)
+        value[i] = gnn_rng_below(&rng, bound + i);
+}
+
+/* A list of up to 64 entries: the set is one word, and comes out in order by itself. No jump depends on a number. */
+static inline uint32_t gnn_draw_short(uint64_t key, uint32_t degree, uint32_t fanout, bool biased, uint64_t begin,
+                                      uint64_t *out)
+{
+    uint64_t chosen = 0, value[GNN_FANOUT_MAX];
+    const uint32_t first = degree - fanout;
+    gnn_draw_numbers(key, (uint64_t)first + !biased, fanout, value);
+    for (uint32_t i = 0; i < fanout; i++) {
+        const uint64_t taken = 0 - (chosen >> value[i] & 1); /* all bits, or none */
+        chosen |= UINT64_C(1) << (value[i] ^ ((value[i] ^ (first + i)) & taken));
     }
     for (uint32_t i = 0; i < fanout; i++, chosen &= chosen - 1)
         out[i] = begin + (uint64_t)__builtin_ctzll(chosen);
@@ -62,9 +82,10 @@ static inline uint32_t gnn_draw(uint64_t key, uint64_t begin, uint64_t degree, u
             out[i] = begin + i;
         return (uint32_t)degree;
     }
+    if (degree <= 64)
+        return gnn_draw_short(key, (uint32_t)degree, fanout, biased, begin, out);
     struct gnn_rng rng = gnn_rng_at(key);
-    return degree <= 64 ? gnn_draw_short(&rng, (uint32_t)degree, fanout, biased, begin, out)
-                        : gnn_draw_long(&rng, degree, fanout, biased, begin, out);
+    return gnn_draw_long(&rng, degree, fanout, biased, begin, out);
 }
 
 #endif

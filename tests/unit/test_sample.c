@@ -326,6 +326,38 @@ static void inclusion_is_uniform(void **state)
     }
 }
 
+/* Floyd's method as it is written: numbers one after another, and a list of what is taken. */
+static void draw_plainly(uint64_t key, uint32_t degree, uint32_t fanout, bool biased, uint64_t *out)
+{
+    struct gnn_rng rng = gnn_rng_at(key);
+    bool taken[DEGREE_MAX] = {false};
+    for (uint32_t j = degree - fanout; j < degree; j++) {
+        const uint64_t t = gnn_rng_below(&rng, (uint64_t)j + !biased);
+        taken[taken[t] ? j : t] = true;
+    }
+    for (uint32_t i = 0, at = 0; i < degree; i++)
+        if (taken[i])
+            out[at++] = 1000 + i;
+}
+
+/* Keys at random, and such as make one of the numbers 0, which is thrown away where the bound is no power of two:
+ * splitmix64 gives 0 where the key and the counter's step cancel. */
+static void a_draw_is_what_floyds_method_says(void **state)
+{
+    (void)state;
+    for (uint32_t degree = 2; degree <= 80; degree++)
+        for (uint32_t fanout = 1; fanout < degree && fanout <= GNN_FANOUT_MAX; fanout++)
+            for (uint64_t k = 0; k < 40; k++) {
+                uint64_t out[GNN_FANOUT_MAX], wanted[GNN_FANOUT_MAX];
+                const uint64_t key = k % 2 == 0 ? gnn_rng_fold(13, k) : 0 - (1 + k % (fanout + 2)) * GNN_RNG_GOLDEN;
+                const bool biased = k % 4 < 2;
+                assert_int_equal(gnn_draw(key, 1000, degree, fanout, biased, out), fanout);
+                draw_plainly(key, degree, fanout, biased, wanted);
+                if (memcmp(out, wanted, fanout * sizeof *out) != 0)
+                    fail_msg("%u of %u, key %llx, biased %d", fanout, degree, (unsigned long long)key, biased);
+            }
+}
+
 static int by_value(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -649,6 +681,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fuzz_against_plain),
         cmocka_unit_test(golden_digest),
+        cmocka_unit_test(a_draw_is_what_floyds_method_says),
         cmocka_unit_test(a_row_is_sorted_and_nothing_beside_it),
         cmocka_unit_test(inclusion_is_uniform),
         cmocka_unit_test(subsets_are_uniform),
