@@ -88,8 +88,11 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
                         BUSY_MS / 1000);
     case SQLITE_NOMEM:
         return gnn_fail(err, GNN_ENOMEM, "to %s %s", what, db->path);
-    default:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
         return fail_file(db, what, text, err);
+    default: /* a constraint, a statement: no fault of the file */
+        return gnn_fail(err, GNN_EIO, "cannot %s %s: %s", what, db->path, text);
     }
 }
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -537,8 +538,14 @@ static void comparison_takes_what_compares(void **state)
     gnn_db_close(db);
 }
 
+/* Also where a limit of file sizes holds, which is no cause of what is refused here. */
 static void writing_errors_are_told(void **state)
 {
+    static const struct rlimit wide = {.rlim_cur = (rlim_t)1 << 34, .rlim_max = RLIM_INFINITY};
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    if (before.rlim_max == RLIM_INFINITY)
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &wide), 0);
     struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
     struct gnn_record_epoch epoch;
     gnn_record_epoch_unknown(&epoch);
@@ -553,6 +560,7 @@ static void writing_errors_are_told(void **state)
     assert_int_equal(count_rows(db, "SELECT count(*) FROM counters"), 0);
     gnn_run_record_free(&run);
     gnn_db_close(db);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 int main(void)
