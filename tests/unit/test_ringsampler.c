@@ -444,6 +444,7 @@ static void check_that_reads_end(struct fixture *f, const char *threads)
     must_run(train_run_epoch(&run, 0), &run); /* the same batches again: all there */
     assert_int_equal(run.result.counters.requested_ios, 0);
     assert_int_equal(train_run_extra(&run, "sector_misses"), 0);
+    assert_int_equal(train_run_extra(&run, "sweeps"), 0); /* nothing to read is no sweep */
     assert_int_equal(train_run_extra(&run, "sector_hits"), run.result.counters.sample.sampled_edges);
     train_run_close(&run);
 }
