@@ -68,8 +68,8 @@ static const struct gnn_option figure_table[] = {
 struct found {
     char id[GNN_NAME_MAX], path[PATH_BYTES];
     struct gnn_figure_about about;
-    struct gnn_figure_left left;
-    char trouble[GNN_ERR_MAX]; /* why it is not whole; "" */
+    struct gnn_figure_left left, own; /* all that is left, and without what a figure before it has left too */
+    char trouble[GNN_ERR_MAX];        /* why it is not whole; "" */
 };
 
 /* What is known of the figures of one paper. */
@@ -88,6 +88,7 @@ struct figures {
     struct paper papers[PAPERS_MAX];
     uint32_t paper_count;
     struct gnn_tolerances tolerances;
+    struct gnn_figure_met met;
     struct gnn_kv_list fix; /* every --fix */
     uint32_t scale_divisor; /* 0: each figure's own */
     struct gnn_err err;     /* of a file that was looked at */
@@ -417,20 +418,19 @@ static void print_minutes(const struct gnn_figure_left *left, char *text, size_t
 }
 
 /* Looks what is recorded of a figure, and notes what is left to run. */
-static enum gnn_status look_at(const struct figures *f, struct found *found, uint32_t *cells, uint32_t *recorded,
+static enum gnn_status look_at(struct figures *f, struct found *found, uint32_t *cells, uint32_t *recorded,
                                struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
     GNN_TRY(open_figure(f, found, &figure, err));
-    const enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
+    enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
     gnn_figure_count(figure, cells, recorded);
-    if (status == GNN_OK)
-        gnn_figure_left(figure, &found->left);
+    GNN_NEXT(status, gnn_figure_left(figure, &f->met, &found->left, &found->own, err));
     gnn_figure_close(figure);
     return status;
 }
 
-static enum gnn_status list_figure(const struct figures *f, struct found *found, struct gnn_err *err)
+static enum gnn_status list_figure(struct figures *f, struct found *found, struct gnn_err *err)
 {
     uint32_t cells, recorded;
     char state[48], minutes[32];
@@ -445,16 +445,16 @@ static enum gnn_status list_figure(const struct figures *f, struct found *found,
     return GNN_OK;
 }
 
-/* What all figures from `first` on will take, as a sentence. A cell of which nothing is known is taken for `a_cell`
- * minutes; NAN: there is no estimate. */
+/* What all figures from `first` on will take, a cell that several have counted once, as a sentence. A cell of which
+ * nothing is known is taken for `a_cell` minutes; NAN: there is no estimate. */
 static const char *say_left(const struct figures *f, uint32_t first, double a_cell, char *text, size_t text_bytes)
 {
     struct gnn_figure_left total = {.cells = 0};
     char beside[64] = "", unknown[80] = "";
     for (uint32_t i = first; i < f->found_count; i++) {
-        total.cells += f->found[i].left.cells;
-        total.unknown += f->found[i].left.unknown;
-        total.minutes += f->found[i].left.minutes;
+        total.cells += f->found[i].own.cells;
+        total.unknown += f->found[i].own.unknown;
+        total.minutes += f->found[i].own.minutes;
     }
     if (total.unknown > 0)
         (void)snprintf(unknown, sizeof unknown,
@@ -470,7 +470,7 @@ static const char *say_left(const struct figures *f, uint32_t first, double a_ce
     return text;
 }
 
-static enum gnn_status list_all(const struct figures *f, struct gnn_err *err)
+static enum gnn_status list_all(struct figures *f, struct gnn_err *err)
 {
     char text[200];
     (void)printf("%-20s %-12s %-8s %s\n", "figure", "cells there", "minutes",
@@ -482,7 +482,7 @@ static enum gnn_status list_all(const struct figures *f, struct gnn_err *err)
 }
 
 /* Finds out what all figures will take; one that cannot be read is told when its turn comes. */
-static void plan_all(const struct figures *f)
+static void plan_all(struct figures *f)
 {
     for (uint32_t i = 0; i < f->found_count; i++) {
         uint32_t cells, recorded;
@@ -545,7 +545,7 @@ static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_
             gnn_log_info("figure %u of %u, %s; %s", i + 1, f->found_count, f->found[i].id,
                          say_left(f, i, minutes_of_a_cell(f, start_ns, cells), text, sizeof text));
         GNN_TRY(make_one_of_all(f, &f->found[i], exit_status, err));
-        cells += f->found[i].left.cells;
+        cells += f->found[i].own.cells;
     }
     GNN_TRY(print_summary(f, err));
     print_gaps(f);
@@ -626,6 +626,7 @@ int gnn_cmd_figure(int argc, char **argv)
     for (uint32_t i = 0; i < f->paper_count; i++)
         gnn_figure_verdicts_close(&f->papers[i].verdicts);
     gnn_kv_clear(&f->fix);
+    gnn_figure_met_close(&f->met);
     free(f->found);
     free(f);
     return exit_status;

@@ -3,6 +3,7 @@
 #define GNN_FIGURE_VALUES_H
 
 #include "harness/figure/figure.h"
+#include "harness/run/identity.h"
 
 /* Loads the recorded repetitions of every cell, of this build or of any, at most `most` each. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_load(struct gnn_paper_figure *figure, bool any_build, uint32_t most,
@@ -45,6 +46,13 @@ const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *fig
 /* How many cells there are to run (not those that are impossible), and how many of them are recorded. */
 void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, uint32_t *recorded);
 
+/* Cells that were met, each by its run's identity: figures share some. Zeroed is empty. */
+struct gnn_figure_met {
+    char (*identities)[GNN_CHECKSUM_TEXT];
+    uint32_t count, room;
+};
+void gnn_figure_met_close(struct gnn_figure_met *met);
+
 /* What is left to run. */
 struct gnn_figure_left {
     uint32_t cells;   /* that are not recorded */
@@ -52,6 +60,10 @@ struct gnn_figure_left {
     double minutes;   /* of one core, all others: as earlier runs of them or like them took, else by the figure's
                        * `minutes` */
 };
-void gnn_figure_left(const struct gnn_paper_figure *figure, struct gnn_figure_left *out);
+
+/* Counts all that is left of a figure, and that part of it which no figure counted before has left. */
+GNN_MUST_CHECK enum gnn_status gnn_figure_left(const struct gnn_paper_figure *figure, struct gnn_figure_met *met,
+                                               struct gnn_figure_left *all, struct gnn_figure_left *own,
+                                               struct gnn_err *err);
 
 #endif

@@ -132,6 +132,16 @@ static void parts_are_named_by_several_keys(void **state)
     figure_expect(p, "tiny-fig1 --fix scale=1/100", 2, PARTS("--fix scale=1/100: ", "write --scale 1/100"));
 }
 
+/* Figures may share cells, which run once: each tells all of its own, the sum counts them once. */
+static void cells_of_two_figures_are_counted_once(void **state)
+{
+    const struct place *const p = *state;
+    struct process_result r = process_shell("cd %s/oocgnn/figures && cp tiny-fig1.ini tiny-twin.ini", p->dir);
+    process_free(&r);
+    figure_expect(p, "--list --scale 1/8000", 0,
+                  PARTS("tiny-fig1            0 of 4 ", "tiny-twin            0 of 4 ", "\n4 cells to run: "));
+}
+
 static void what_is_recorded_is_checked_and_listed(void **state)
 {
     const struct place *const p = *state;
@@ -302,6 +312,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_part_of_a_figure_can_be_had, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(parts_are_named_by_several_keys, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(cells_of_two_figures_are_counted_once, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_are_made_whatever_fails, make_place, place_tear_down),
     };
