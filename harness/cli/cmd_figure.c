@@ -369,6 +369,9 @@ static enum gnn_status do_figure(struct figures *f, struct found *found, struct 
         GNN_TRY(run_cells(f, figure, exit_status, err));
     GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
     gnn_figure_count(figure, &cells, &recorded);
+    if (cells == 0 && figure->job->count > 0)
+        return gnn_fail(err, f->fix.count > 0 ? GNN_EUSAGE : GNN_ENOTSUP, "%s: none of its %u cells can be run: %s",
+                        found->id, figure->job->count, figure->job->cells[0].refusal);
     note_gaps(figure, found);
     print_heading(found);
     (void)printf("\n%u of %u cells are recorded\n", recorded, cells);

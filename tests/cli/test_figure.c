@@ -129,6 +129,7 @@ static void parts_are_named_by_several_keys(void **state)
                   PARTS("--fix memry=1G: tiny-fig1 has no key \"memry\"", "did you mean \"memory\"?"));
     figure_expect(p, "tiny-fig1 --fix pygplus.memry=1G", 2,
                   PARTS("no key \"pygplus.memry\"", "oocgnn list params SYSTEM"));
+    figure_expect(p, "tiny-fig1 --fix system=pygpluss", 2, PARTS("tiny-fig1: none of its "));
     figure_expect(p, "tiny-fig1 --fix scale=1/100", 2, PARTS("--fix scale=1/100: ", "write --scale 1/100"));
 }
 

@@ -164,7 +164,7 @@ static void what_fio_cannot_do_is_refused(void **state)
 {
     const struct place *const p = *state;
     figure_write(p, "tiny-none", "[global]\nrw = randread\n" CASES FIGURE("3", "fio.read_us"));
-    expect(p, "tiny-none", 0, PARTS("is not possible: fio is to be told a size"));
+    expect(p, "tiny-none", 4, PARTS("none of its 4 cells can be run: fio is to be told a size"));
     expect(p, "tiny-fio --data a:b", 2, PARTS("fio gives a meaning to ':' in a path"));
 }
 
