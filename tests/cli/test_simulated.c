@@ -593,6 +593,31 @@ static void switches_take_their_time(void **state)
     }
 }
 
+/* DiskGNN's search for segment and disk cache takes virtual time of its own. Renewed as golden_times is. */
+static void a_search_takes_its_time(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[14];
+        json_int_t search_ns;
+    } cases[] = {
+        {{DISKGNN_PAGES}, 0},
+        {{DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.disk_limit=0.2"), SET("diskgnn.search=approximate")},
+         442838},
+        {{DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.disk_limit=0.2"), SET("diskgnn.search=exact")}, 1108502},
+        {{DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.disk_limit=0.2"), SET("diskgnn.search=brute")}, 2357320},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = golden_run(t, cases[c].more, &exit_status);
+        const json_int_t search_ns = of_first_epoch(run, "search_prepare_ns");
+        assert_int_equal(exit_status, 0);
+        if (search_ns != cases[c].search_ns)
+            fail_msg("case %zu: the search takes %lld ns", c, (long long)search_ns);
+        json_decref(run);
+    }
+}
+
 /* Where rows come again and memory does not hold them, the first epoch pays for packing them, and the next one is
  * faster for it; where memory holds them nothing is packed, and no time is lost. */
 static void packed_rows_are_swept_faster(void **state)
@@ -970,6 +995,7 @@ int main(void)
         cmocka_unit_test(the_devices_requests_have_sizes),
         cmocka_unit_test(what_the_gpu_did_is_recorded),
         cmocka_unit_test(switches_take_their_time),
+        cmocka_unit_test(a_search_takes_its_time),
         cmocka_unit_test(packed_rows_are_swept_faster),
         cmocka_unit_test(more_workers_never_slow_agnes),
         cmocka_unit_test(threads_follow_the_cores_of_the_world),
