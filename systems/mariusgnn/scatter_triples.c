@@ -10,6 +10,7 @@
 #include "harness/storage/exact.h"
 #include "harness/system/scan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 struct job {
@@ -111,6 +112,7 @@ static enum gnn_status place_ranges(struct job *job, struct gnn_file *file, stru
         while (job->end < buckets && job->cursor[job->end + 1] - job->window_first <= job->window_edges)
             job->end++;
         const uint64_t count = job->cursor[job->end] - job->window_first;
+        assert(count <= job->window_edges);
         if (count == 0)
             continue;
         GNN_TRY(scan(job, place_edges, err));

@@ -198,6 +198,7 @@ static enum gnn_status take_written(struct presort_hot *h, uint32_t min, struct 
             h->spare[h->spare_count++] = (uint32_t)tags[i];
         min -= gnn_min_u32(got, min);
     }
+    assert(h->spare_count + gnn_ring_reads_in_flight(&h->ring) + (h->buffer != NO_BUFFER ? 1 : 0) == WRITES);
     return GNN_OK;
 }
 

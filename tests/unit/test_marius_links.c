@@ -60,6 +60,58 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-4 * fabs(b);
 }
 
+static unsigned char *slurp_triples(const struct marius_store *store, size_t *bytes)
+{
+    FILE *const file = fopen(gnn_prepared_path(&store->prepared, "triples").text, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *const data = malloc(*bytes + 1);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
+    (void)fclose(file);
+    return data;
+}
+
+/* Whatever the window holds, training edges lie the same: all of them, ranges of several buckets, one bucket. */
+static void test_triples_scattered_in_ranges_are_the_same(void **state)
+{
+    static const uint64_t windows[] = {1, 600, 2000, 5000, 1 << 20};
+    char dir[DATA_PATH];
+    struct fixture f;
+    struct link_run run;
+    struct marius_store store;
+    size_t bytes, other_bytes;
+    link_graph_import(&usual, *state, dir);
+    fixture_open(&f, .scratch = true);
+    start(&run, &f, dir, OPTIONS("io=buffered", "edges=in", "policy=comet", "partitions=8", "capacity=4"));
+    must(link_run_open(&run), &run.err);
+    const struct marius_store_config config = {.partitions = 8, .triples = true};
+    must(marius_store_open(&run.env, &config, &store, &f.err), &f.err);
+    unsigned char *const all = slurp_triples(&store, &bytes);
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
+        struct marius_store other = {.prepared = {.world = f.world},
+                                     .partitions = store.partitions,
+                                     .rows = store.rows,
+                                     .new_to_old = store.new_to_old};
+        const struct marius_scatter scatter = {
+            .env = &run.env, .store = &other, .old_to_new = store.old_to_new, .window_bytes = windows[w]};
+        (void)snprintf(other.prepared.dir, sizeof other.prepared.dir, "%s", f.scratch.dir);
+        must(marius_scatter_triples(&scatter, &f.err), &f.err);
+        unsigned char *const found = slurp_triples(&other, &other_bytes);
+        assert_int_equal(other_bytes, bytes);
+        assert_memory_equal(found, all, bytes);
+        assert_memory_equal(other.triple_start, store.triple_start, (64 + 1) * sizeof *store.triple_start);
+        free(found);
+        gnn_mem_free(f.world, other.triple_start);
+    }
+    free(all);
+    marius_store_close(f.world, &store);
+    link_run_close(&run);
+    fixture_close(&f);
+}
+
 /* Everything resident: order, negatives and updates are PyG+'s, so losses and vectors are, whatever the partitions, to
  * the bit. With one partition a layer's neighbourhoods are, too (tests/unit/test_marius.c says why not with more), and
  * its sums but for their order: a row of a block stands there as it was drawn, with PyG+ sorted. */
@@ -805,6 +857,7 @@ int main(void)
 {
 #define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, data_set_up, data_tear_down)
     const struct CMUnitTest tests[] = {
+        WITH_DIRECTORY(test_triples_scattered_in_ranges_are_the_same),
         WITH_DIRECTORY(test_in_memory_it_is_the_exact_system),
         WITH_DIRECTORY(test_out_of_memory_it_is_a_plain_loop),
         WITH_DIRECTORY(test_only_resident_nodes_are_seen),
