@@ -117,7 +117,11 @@ static void read_ahead(struct fixture *p, struct written *w, uint32_t depth)
                                                   .depth = depth,
                                                   .span_bytes_max = RECORD_MAX + GNN_PAGE_BYTES};
     struct gnn_span_reader *reader;
+    struct gnn_span none;
+    void *nothing;
     must(gnn_span_reader_open(p->world, &config, &reader, &p->err), &p->err);
+    must(gnn_span_reader_next(reader, &none, &nothing, &p->err), &p->err);
+    assert_null(nothing);                  /* nothing was started */
     for (int pass = 0; pass < 2; pass++) { /* the first is given up half way */
         w->next = 0;
         gnn_span_reader_start(reader, next_record, w);
