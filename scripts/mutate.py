@@ -243,7 +243,8 @@ class Tree:
         words[words.index("-o") + 1] = str(target)
         words = [w for w in words if w not in ("-MMD", "-MP", "-g")]
         # What no library defines is no program, nor is what the language forbids and the compiler lets pass.
-        words += [f"-Werror={word}" for word in ("implicit-function-declaration", "incompatible-pointer-types", "int-conversion")]
+        words += [f"-Werror={word}" for word in ("implicit-function-declaration", "incompatible-pointer-types", "int-conversion",
+                                                "return-type")]
         return target.read_bytes() if run(words, self.root, 300)[0] == 0 and target.exists() else None
 
     def link(self, program):
