@@ -55,6 +55,8 @@ static void the_least_cap_is_planned_for(void **state)
          "ringsampler.io=sorted"},
         {"--system", "ringsampler", "--set", "ringsampler.threads=3", "--set", "ringsampler.io=direct", "--set",
          "ringsampler.dedupe=sort"},
+        {"--system", "ringsampler", "--set", "ringsampler.threads=2", "--batch", "100", "--dim", "8", "--scale",
+         "1/1000", "--fanout", "10,10,10"},
         {"--system", "agnes", "--set", "agnes.workers=2"},
         {"--system", "agnes", "--set", "agnes.workers=2", "--set", "agnes.hyperbatch=3", "--batch", "8"},
         {"--system", "agnes", "--set", "agnes.workers=2", "--sample-only"},
