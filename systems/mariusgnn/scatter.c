@@ -395,14 +395,18 @@ static enum gnn_status scan_rows(struct row_job *job, gnn_scan_fn *visit, struct
     return gnn_scan_file(job->scatter->env, &scan, visit, job, err);
 }
 
-/* Puts the rows of a range, which were spilled in the order of the old IDs. */
+/* Puts the rows of a range, which were spilled in the order of the old IDs. All nodes are looked at for each range, so
+ * no more than a difference is taken of each. */
 static void place_range(const struct row_job *job, uint32_t range)
 {
     const struct gnn_dataset *const d = job->scatter->env->dataset;
+    const uint64_t rows = job->scatter->store->rows;
+    const gnn_node *const old_to_new = job->scatter->old_to_new;
+    const uint64_t low = job->first * rows, count = (job->end - job->first) * rows;
     uint64_t next = 0;
     for (gnn_node v = 0; v < d->node_count; v++)
-        if (range_of_row(job, job->scatter->old_to_new[v]) == range)
-            put_row(job, job->scatter->old_to_new[v], job->loaded + next++ * d->row_bytes);
+        if (old_to_new[v] - low < count)
+            put_row(job, old_to_new[v], job->loaded + next++ * d->row_bytes);
     assert(next * d->row_bytes == gnn_stream_bytes(job->spill.streams[range]));
     gnn_charge(job->scatter->env->world, GNN_WORK_TABLE_ENTRY, d->node_count);
 }
