@@ -1,13 +1,9 @@
 #include "systems/presort/kept.h"
 
 #include "harness/base/log.h"
-#include "harness/storage/exact.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { BUFFER_BYTES = 16 * GNN_PAGE_BYTES };
 
 #define NOTHING UINT64_MAX /* no epoch is kept */
 
@@ -15,14 +11,11 @@ struct presort_kept {
     const struct presort_setup *setup;
     struct gnn_world *world;
     struct gnn_file *file;
-    unsigned char *buffer;
-    uint64_t at_bytes;   /* of the buffer in the file */
-    uint64_t used_bytes; /* of the buffer: filled, or taken */
-    uint64_t end_bytes;  /* of the file, of a whole epoch */
-    uint64_t drawn;      /* of the epoch, or NOTHING */
-    bool whole;          /* all of the epoch is there */
-    bool disk_full;      /* nothing is kept any more */
-    struct presort_kept_counts counts;
+    struct presort_tape tape;
+    uint64_t end_bytes; /* of the file, of a whole epoch */
+    uint64_t drawn;     /* of the epoch, or NOTHING */
+    bool whole;         /* all of the epoch is there */
+    bool disk_full;     /* nothing is kept any more */
 };
 
 /* What the lists of a hyperbatch begin with. */
@@ -36,7 +29,7 @@ struct counts {
 
 uint64_t presort_kept_bytes(void)
 {
-    return BUFFER_BYTES;
+    return presort_tape_bytes();
 }
 
 enum gnn_status presort_kept_open(const struct presort_setup *setup, struct presort_kept **out, struct gnn_err *err)
@@ -47,7 +40,7 @@ enum gnn_status presort_kept_open(const struct presort_setup *setup, struct pres
     k->setup = setup;
     k->world = setup->env->world;
     k->drawn = NOTHING;
-    GNN_MEM_NEW(k->world, k->buffer, BUFFER_BYTES, "presort kept lists", GNN_MEM_PLAIN, err);
+    GNN_TRY(presort_tape_open(k->world, &k->tape, err));
     return gnn_file_open(k->world, setup->scratch_dir,
                          GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | presort_direct_flag(setup->config), &k->file, err);
 }
@@ -57,7 +50,7 @@ void presort_kept_close(struct presort_kept *k)
     if (k == NULL)
         return;
     gnn_file_close(k->world, k->file);
-    gnn_mem_free(k->world, k->buffer);
+    presort_tape_close(&k->tape);
     free(k);
 }
 
@@ -78,7 +71,7 @@ uint64_t presort_kept_list_bytes(const struct presort_hyperbatch *x)
 
 bool presort_kept_has_room(const struct presort_kept *k, const struct presort_hyperbatch *x, uint64_t file_bytes)
 {
-    return !k->disk_full && k->at_bytes + k->used_bytes + presort_kept_list_bytes(x) <= file_bytes;
+    return !k->disk_full && presort_tape_position(&k->tape) + presort_kept_list_bytes(x) <= file_bytes;
 }
 
 /* ---- writing ---- */
@@ -87,40 +80,12 @@ void presort_kept_begin(struct presort_kept *k, uint64_t drawn)
 {
     k->drawn = drawn;
     k->whole = false;
-    k->at_bytes = k->used_bytes = 0;
+    presort_tape_begin(&k->tape, k->file);
 }
 
 void presort_kept_forget(struct presort_kept *k)
 {
     presort_kept_begin(k, NOTHING);
-}
-
-/* Writes what the buffer holds, whole pages of it. */
-static enum gnn_status write_buffer(struct presort_kept *k, struct gnn_err *err)
-{
-    const uint64_t bytes = gnn_round_up(k->used_bytes, GNN_PAGE_BYTES);
-    memset(k->buffer + k->used_bytes, 0, bytes - k->used_bytes);
-    GNN_TRY(gnn_write_all(k->world, k->file, k->at_bytes, k->buffer, bytes, err));
-    k->counts.written_bytes += bytes;
-    k->counts.writes++;
-    k->at_bytes += bytes;
-    k->used_bytes = 0;
-    return GNN_OK;
-}
-
-static enum gnn_status put(struct presort_kept *k, const void *data, uint64_t bytes, struct gnn_err *err)
-{
-    const unsigned char *from = data;
-    while (bytes > 0) {
-        const uint64_t piece = gnn_min_u64(bytes, BUFFER_BYTES - k->used_bytes);
-        gnn_mem_copy(k->world, k->buffer + k->used_bytes, from, piece);
-        k->used_bytes += piece;
-        from += piece;
-        bytes -= piece;
-        if (k->used_bytes == BUFFER_BYTES)
-            GNN_TRY(write_buffer(k, err));
-    }
-    return GNN_OK;
 }
 
 static enum gnn_status put_lists(struct presort_kept *k, const struct presort_hyperbatch *x, struct gnn_err *err)
@@ -135,12 +100,12 @@ static enum gnn_status put_lists(struct presort_kept *k, const struct presort_hy
                                   .block_rows = x->block_rows,
                                   .blocks = x->stream != NULL ? x->blocks : 0};
     const uint64_t windows = x->windows * sizeof(uint32_t);
-    GNN_TRY(put(k, &counts, sizeof counts, err));
-    GNN_TRY(put(k, x->batch_end, windows, err));
-    GNN_TRY(put(k, x->load_end, windows, err));
-    GNN_TRY(put(k, x->first_block, windows, err));
-    GNN_TRY(put(k, x->loads, counts.loads * sizeof *x->loads, err));
-    return put(k, x->next_block, counts.blocks * sizeof *x->next_block, err);
+    GNN_TRY(presort_tape_put(&k->tape, &counts, sizeof counts, err));
+    GNN_TRY(presort_tape_put(&k->tape, x->batch_end, windows, err));
+    GNN_TRY(presort_tape_put(&k->tape, x->load_end, windows, err));
+    GNN_TRY(presort_tape_put(&k->tape, x->first_block, windows, err));
+    GNN_TRY(presort_tape_put(&k->tape, x->loads, counts.loads * sizeof *x->loads, err));
+    return presort_tape_put(&k->tape, x->next_block, counts.blocks * sizeof *x->next_block, err);
 }
 
 enum gnn_status presort_kept_put(struct presort_kept *k, const struct presort_hyperbatch *x, bool last, bool *added,
@@ -150,11 +115,11 @@ enum gnn_status presort_kept_put(struct presort_kept *k, const struct presort_hy
     assert(k->drawn != NOTHING);
     assert(!k->whole);
     enum gnn_status status = put_lists(k, x, &why);
-    if (last && k->used_bytes > 0)
-        GNN_NEXT(status, write_buffer(k, &why));
+    if (last)
+        GNN_NEXT(status, presort_tape_flush(&k->tape, &why));
     *added = status == GNN_OK;
     k->whole = *added && last;
-    k->end_bytes = k->at_bytes;
+    k->end_bytes = presort_tape_position(&k->tape);
     if (*added)
         return GNN_OK;
     presort_kept_forget(k);
@@ -175,41 +140,13 @@ bool presort_kept_has(const struct presort_kept *k, uint64_t drawn)
 void presort_kept_rewind(struct presort_kept *k)
 {
     assert(k->whole);
-    k->at_bytes = 0;
-    k->used_bytes = BUFFER_BYTES; /* nothing was read */
-}
-
-/* Reads what is behind the buffer, no further than what was written. */
-static enum gnn_status read_buffer(struct presort_kept *k, struct gnn_err *err)
-{
-    const uint64_t bytes = gnn_min_u64(BUFFER_BYTES, k->end_bytes - k->at_bytes);
-    GNN_TRY(gnn_read_all(k->world, k->file, k->at_bytes, k->buffer, bytes, err));
-    k->counts.read_bytes += bytes;
-    k->counts.reads++;
-    k->at_bytes += bytes;
-    k->used_bytes = 0;
-    return GNN_OK;
-}
-
-static enum gnn_status take(struct presort_kept *k, void *data, uint64_t bytes, struct gnn_err *err)
-{
-    unsigned char *to = data;
-    while (bytes > 0) {
-        if (k->used_bytes == BUFFER_BYTES)
-            GNN_TRY(read_buffer(k, err));
-        const uint64_t piece = gnn_min_u64(bytes, BUFFER_BYTES - k->used_bytes);
-        gnn_mem_copy(k->world, to, k->buffer + k->used_bytes, piece);
-        k->used_bytes += piece;
-        to += piece;
-        bytes -= piece;
-    }
-    return GNN_OK;
+    presort_tape_seek(&k->tape, k->file, 0, k->end_bytes);
 }
 
 static enum gnn_status take_lists(struct presort_kept *k, struct presort_hyperbatch *x, struct gnn_err *err)
 {
     struct counts counts;
-    GNN_TRY(take(k, &counts, sizeof counts, err));
+    GNN_TRY(presort_tape_take(&k->tape, &counts, sizeof counts, err));
     assert(counts.windows <= k->setup->sizes.windows_max);
     assert(counts.loads <= k->setup->sizes.members_max);
     assert(counts.blocks <= k->setup->sizes.blocks_max);
@@ -223,11 +160,11 @@ static enum gnn_status take_lists(struct presort_kept *k, struct presort_hyperba
     x->block_rows = counts.block_rows;
     x->blocks = counts.blocks;
     const uint64_t windows = x->windows * sizeof(uint32_t);
-    GNN_TRY(take(k, x->batch_end, windows, err));
-    GNN_TRY(take(k, x->load_end, windows, err));
-    GNN_TRY(take(k, x->first_block, windows, err));
-    GNN_TRY(take(k, x->loads, counts.loads * sizeof *x->loads, err));
-    return take(k, x->next_block, counts.blocks * sizeof *x->next_block, err);
+    GNN_TRY(presort_tape_take(&k->tape, x->batch_end, windows, err));
+    GNN_TRY(presort_tape_take(&k->tape, x->load_end, windows, err));
+    GNN_TRY(presort_tape_take(&k->tape, x->first_block, windows, err));
+    GNN_TRY(presort_tape_take(&k->tape, x->loads, counts.loads * sizeof *x->loads, err));
+    return presort_tape_take(&k->tape, x->next_block, counts.blocks * sizeof *x->next_block, err);
 }
 
 enum gnn_status presort_kept_take(struct presort_kept *k, struct presort_hyperbatch *x, struct gnn_err *err)
@@ -237,8 +174,7 @@ enum gnn_status presort_kept_take(struct presort_kept *k, struct presort_hyperba
     return x->blocks > 0 ? presort_hyperbatch_attach(x, err) : GNN_OK;
 }
 
-void presort_kept_take_counts(struct presort_kept *k, struct presort_kept_counts *out)
+void presort_kept_take_counts(struct presort_kept *k, struct presort_tape_counts *out)
 {
-    *out = k->counts;
-    k->counts = (struct presort_kept_counts){.writes = 0};
+    presort_tape_take_counts(&k->tape, out);
 }

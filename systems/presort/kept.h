@@ -4,7 +4,7 @@
  *
  *     | counts | windows' mini-batches, loads, first blocks | loads | next blocks | counts | ...
  *
- * They are written and read through one buffer, whole pages of it at a time.
+ * They are written and read on one tape (tape.h).
  *
  * Disk     Too little left of a limit ends the keeping of the epoch, and nothing else: the next one is drawn and
  *          planned again. So does a full disk, and no later epoch is kept. Other errors of reads and writes end the
@@ -14,6 +14,7 @@
 #define PRESORT_KEPT_H
 
 #include "systems/presort/presort.h"
+#include "systems/presort/tape.h"
 
 struct presort_kept; /* one thread at a time */
 
@@ -46,9 +47,6 @@ void presort_kept_rewind(struct presort_kept *k);
 GNN_MUST_CHECK enum gnn_status presort_kept_take(struct presort_kept *k, struct presort_hyperbatch *x,
                                                  struct gnn_err *err);
 
-struct presort_kept_counts {
-    uint64_t written_bytes, writes, read_bytes, reads;
-};
-void presort_kept_take_counts(struct presort_kept *k, struct presort_kept_counts *out); /* since the last call */
+void presort_kept_take_counts(struct presort_kept *k, struct presort_tape_counts *out); /* since the last call */
 
 #endif

@@ -235,7 +235,7 @@ static enum gnn_status keep(struct presort_preparer *p, const struct presort_hyp
 
 static void count_lists(struct presort_preparer *p, struct presort_prepared *figures)
 {
-    struct presort_kept_counts counts;
+    struct presort_tape_counts counts;
     if (p->kept == NULL)
         return;
     presort_kept_take_counts(p->kept, &counts);
