@@ -115,12 +115,20 @@ void presort_distributor_close(struct presort_distributor *d)
 uint64_t presort_file_bytes(const struct presort_setup *setup)
 {
     const uint32_t packed = setup->sizes.hot_places > 0 ? 1 : 0, lists = setup->config->reuse > 1 ? 1 : 0;
-    return setup->config->scratch_limit / (PRESORT_ALIVE + packed + lists);
+    const uint32_t tapes = setup->sizes.topology == PRESORT_TOPOLOGY_SWEPT ? PRESORT_ALIVE : 0;
+    return setup->config->scratch_limit / (PRESORT_ALIVE + packed + lists + tapes);
+}
+
+uint64_t presort_spool_budget_bytes(const struct presort_config *config)
+{
+    return config->write_budget / 2;
 }
 
 uint64_t presort_budget_bytes(const struct presort_setup *setup, const struct presort_hyperbatch *x)
 {
-    return gnn_mul_bytes(setup->config->write_budget / setup->sizes.batches, x->batches);
+    const bool swept = setup->sizes.topology == PRESORT_TOPOLOGY_SWEPT;
+    const uint64_t spool = swept ? presort_spool_budget_bytes(setup->config) : 0;
+    return gnn_mul_bytes((setup->config->write_budget - spool) / setup->sizes.batches, x->batches);
 }
 
 /* Returns what the hyperbatch may write beside its lists. */

@@ -34,8 +34,10 @@ void presort_distributor_close(struct presort_distributor *d);
 void presort_distributor_cut(const struct presort_distributor *d, struct presort_hyperbatch *x);
 /* Returns how many of x's loads may be sorted, by the limits that the options set and the disk. */
 uint64_t presort_distributor_room(const struct presort_distributor *d, const struct presort_hyperbatch *x);
-/* What one scratch file may have, and a hyperbatch's share of what its epoch may write. */
+/* What one scratch file may have, what an epoch may write of what it draws, and a hyperbatch's share of what else its
+ * epoch may write. */
 uint64_t presort_file_bytes(const struct presort_setup *setup);
+uint64_t presort_spool_budget_bytes(const struct presort_config *config);
 uint64_t presort_budget_bytes(const struct presort_setup *setup, const struct presort_hyperbatch *x);
 /* Sorts the loads of x whose rows are sorted: marks them, and makes their extents. */
 GNN_MUST_CHECK enum gnn_status presort_distribute(struct presort_distributor *d, struct presort_hyperbatch *x,

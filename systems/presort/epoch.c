@@ -11,6 +11,8 @@
  * stages and for earlier pieces in later ones, and nothing waits in a circle. */
 #include "systems/presort/distribute.h"
 #include "systems/presort/load.h"
+#include "systems/presort/rounds.h"
+#include "systems/presort/spool.h"
 
 #include <assert.h>
 
@@ -132,6 +134,8 @@ static enum gnn_status assemble_batch(struct epoch *e, uint32_t k, struct gnn_wo
     GNN_TRY(gnn_check_stop(e->env, err));
     GNN_TRY(gnn_queue_pop(e->spare, &popped));
     struct presort_input *const input = popped;
+    if (e->s->spool != NULL)
+        presort_spool_next(e->s->spool);
     GNN_TRY(gnn_sampling_draw(e->s->sampling, 0, k, input->batch, err));
     const struct gnn_batch_view *const view = gnn_batch_view(input->batch);
     GNN_TRY(gnn_train_input_reserve(input->input, view->node_count, err));
@@ -148,6 +152,8 @@ static enum gnn_status assemble_batch(struct epoch *e, uint32_t k, struct gnn_wo
 static enum gnn_status assemble_hyperbatch(struct epoch *e, const struct presort_hyperbatch *x, uint64_t *window,
                                            struct gnn_worker *worker, struct gnn_err *err)
 {
+    if (e->s->spool != NULL)
+        presort_spool_begin(e->s->spool, &x->spooled);
     for (uint32_t j = 0, batch = 0; j < x->windows; j++) {
         GNN_TRY(gnn_progress_wait(e->s->progress, PRESORT_LOADED, (int64_t)++ * window));
         for (; batch < x->batch_end[j]; batch++)
@@ -208,8 +214,12 @@ static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipelin
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    for (uint32_t k = 0; k < e->s->setup.sizes.batches; k++, worker->items++)
+    struct presort_rounds *const rounds = e->s->setup.rounds;
+    for (uint32_t k = 0; k < e->s->setup.sizes.batches; k++, worker->items++) {
+        if (rounds != NULL)
+            GNN_TRY(presort_rounds_reach(rounds, k, err));
         GNN_TRY(gnn_sampling_draw(e->s->sampling, 0, k, e->s->drawn, err));
+    }
     return GNN_OK;
 }
 
@@ -309,6 +319,31 @@ static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
     gnn_training_result(&e->s->training, out);
 }
 
+/* Of neighbour lists that are swept: what was read of them, and what became of what was drawn. */
+static void report_swept(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    struct gnn_counters *const c = &out->counters;
+    struct presort_rounds_counts rounds;
+    struct presort_spool_counts spool = {.reads = 0};
+    if (e->s->setup.rounds == NULL)
+        return;
+    presort_rounds_take_counts(e->s->setup.rounds, &rounds);
+    if (e->s->spool != NULL)
+        presort_spool_take_counts(e->s->spool, &spool);
+    c->requested_bytes += rounds.read_bytes + spool.read_bytes;
+    c->requested_ios += rounds.reads + spool.reads;
+    c->requested_write_bytes += rounds.written_bytes;
+    c->requested_write_ios += rounds.writes;
+    gnn_epoch_figure(out, "rounds", rounds.rounds);
+    gnn_epoch_figure(out, "draw_ns", rounds.draw_ns);
+    gnn_epoch_figure(out, "topology_reads", rounds.reads);
+    gnn_epoch_figure(out, "topology_read_bytes", rounds.read_bytes);
+    gnn_epoch_figure(out, "spool_write_bytes", rounds.written_bytes);
+    gnn_epoch_figure(out, "spool_read_bytes", spool.read_bytes);
+    gnn_epoch_figure(out, "spool_full", rounds.full);
+    gnn_epoch_figure(out, "mapped_batches", spool.mapped_batches);
+}
+
 static void report(const struct epoch *e, struct gnn_epoch_result *out)
 {
     struct gnn_counters *const c = &out->counters;
@@ -316,6 +351,7 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
     c->needed_bytes = c->sample.sampled_edges * e->env->dataset->id_bytes;
     if (e->s->preparer != NULL)
         report_training(e, out);
+    report_swept(e, out);
 }
 
 /* ---- an epoch ---- */
@@ -341,6 +377,8 @@ enum gnn_status presort_epoch(void *state, uint64_t epoch, struct gnn_epoch_resu
     gnn_training_begin(&s->training);
     if (s->preparer != NULL)
         begin(&e);
+    else if (s->setup.rounds != NULL)
+        presort_rounds_begin(s->setup.rounds, s->sampling, presort_drawn_epoch(s->setup.config, epoch));
     const enum gnn_status status = gnn_epoch_run(e.env, add_stages, &e, out, err);
     s->whole = status == GNN_OK;
     s->next_epoch = epoch + 1;

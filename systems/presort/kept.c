@@ -21,6 +21,7 @@ struct presort_kept {
 /* What the lists of a hyperbatch begin with. */
 struct counts {
     uint64_t base_bytes;
+    struct presort_spooled spooled;
     uint32_t first_batch, batches, windows, loads;
     uint32_t scratch, block_bytes, block_rows, blocks;
 };
@@ -91,6 +92,7 @@ void presort_kept_forget(struct presort_kept *k)
 static enum gnn_status put_lists(struct presort_kept *k, const struct presort_hyperbatch *x, struct gnn_err *err)
 {
     const struct counts counts = {.base_bytes = x->base_bytes,
+                                  .spooled = x->spooled,
                                   .first_batch = x->first_batch,
                                   .batches = x->batches,
                                   .windows = x->windows,
@@ -153,6 +155,7 @@ static enum gnn_status take_lists(struct presort_kept *k, struct presort_hyperba
     assert(counts.scratch < PRESORT_ALIVE);
     x->scratch = &k->setup->scratch[counts.scratch];
     x->base_bytes = counts.base_bytes;
+    x->spooled = counts.spooled;
     x->first_batch = counts.first_batch;
     x->batches = counts.batches;
     x->windows = counts.windows;

@@ -4,6 +4,7 @@
 static const char *const io_words[] = {[PRESORT_IO_DIRECT] = "direct", [PRESORT_IO_BUFFERED] = "buffered", NULL};
 static const char *const topology_words[] = {[PRESORT_TOPOLOGY_AUTO] = "auto",
                                              [PRESORT_TOPOLOGY_RESIDENT] = "resident",
+                                             [PRESORT_TOPOLOGY_SWEPT] = "swept",
                                              [PRESORT_TOPOLOGY_MAPPED] = "mapped",
                                              NULL};
 static const char *const class_words[] = {
@@ -48,9 +49,11 @@ const struct gnn_option presort_options[] = {
                             "where there is none."},
     {.name = "scratch_limit", .type = GNN_OPT_BYTES, .offset = FIELD(scratch_limit), .def = "1T",
      .help = "Sorted rows on disk at most, half of it for each of the two hyperbatches that are alive, with reuse for "
-             "each of two epochs; hot=run and the lists of kept epochs take an equal part each."},
+             "each of two epochs; hot=run, the lists of kept epochs and, with topology=swept, what each of two epochs "
+             "drew take an equal part each."},
     {.name = "write_budget", .type = GNN_OPT_BYTES, .offset = FIELD(write_budget), .def = "1T",
-     .help = "Bytes that an epoch may write; 0 = never write, so that every row is read where it lies."},
+     .help = "Bytes that an epoch may write; 0 = never write, so that every row is read where it lies. With "
+             "topology=swept half of it is for what mini-batches draw."},
     {.name = "reuse", .type = GNN_OPT_U32, .offset = FIELD(reuse), .unit = "epochs", .def = "1", .min = 1,
      .max = 1 << 24, .help = "Epochs that drawn mini-batches serve (E), in the same order; their plan and their sorted "
                              "rows are kept with them. 1 = every epoch draws its own."},
@@ -75,11 +78,16 @@ const struct gnn_option presort_options[] = {
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = io_words,
      .help = "How features and scratch files are read and written: past the page cache, or through it."},
     {.name = "topology", .type = GNN_OPT_CHOICE, .offset = FIELD(topology), .def = "auto", .choices = topology_words,
-     .help = "Neighbour lists. resident: in memory, all or those that can be drawn from; mapped: the page cache; auto: "
-             "resident where topology_share has room."},
+     .help = "Neighbour lists. resident: in memory, all or those that can be drawn from; swept: read in ascending "
+             "order, once a hop, for mini-batches that are drawn together; mapped: the page cache; auto: resident "
+             "where topology_share has room, else swept where it has room for that and the disk may be written, else "
+             "mapped."},
     {.name = "topology_share", .type = GNN_OPT_U32, .offset = FIELD(topology_share), .unit = "percent", .def = "40",
-     .max = 90, .help = "Of what the cap leaves beside samplers and tables, what neighbour lists may have; never more "
-                        "than all of them."},
+     .max = 90, .help = "Of what the cap leaves beside samplers and tables, what neighbour lists may have, or what is "
+                        "drawn from them together; never more than all of them."},
+    {.name = "round_memory", .type = GNN_OPT_BYTES, .offset = FIELD(round_memory), .def = "0",
+     .help = "With topology=swept, what mini-batches draw together and the lists that they want for it; 0 = what "
+             "topology_share leaves. A mini-batch's at least, and no more than an epoch's."},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off",
      .choices = gnn_map_advice_words, .help = "Of the mapped neighbour lists. off: a fault reads one page; kernel: "
                                               "nothing is advised."},

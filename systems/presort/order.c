@@ -71,3 +71,63 @@ uint32_t presort_order_as_swept(const struct presort_hot *hot, const struct pres
     }
     return count;
 }
+
+/* ---- wants ---- */
+
+enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, FEW = 32, NODE_SHIFT = 32 };
+
+static void insert_few(uint64_t *keys, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++) {
+        const uint64_t key = keys[i];
+        uint64_t at = i;
+        for (; at > 0 && keys[at - 1] > key; at--)
+            keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+}
+
+static uint32_t digit_of(uint64_t key, uint32_t shift)
+{
+    return (uint32_t)(key >> shift) % DIGITS;
+}
+
+/* Puts keys that are equal above a digit in the order of that digit, in place; begin (DIGITS + 1): where the keys of
+ * each digit are then. (McIlroy, Bostic, McIlroy: Engineering Radix Sort, Computing Systems 6(1), 1993.) */
+static void order_by_digit(uint64_t *keys, uint64_t count, uint32_t shift, uint64_t *begin)
+{
+    uint64_t next[DIGITS];
+    memset(begin, 0, (DIGITS + 1) * sizeof *begin);
+    for (uint64_t i = 0; i < count; i++)
+        begin[digit_of(keys[i], shift) + 1]++;
+    for (uint32_t d = 0; d < DIGITS; d++) {
+        begin[d + 1] += begin[d];
+        next[d] = begin[d];
+    }
+    for (uint32_t d = 0; d < DIGITS; d++)
+        while (next[d] < begin[d + 1]) {
+            const uint64_t key = keys[next[d]];
+            const uint32_t to = digit_of(key, shift);
+            keys[next[d]] = keys[next[to]];
+            keys[next[to]++] = key;
+        }
+}
+
+static void order_below(uint64_t *keys, uint64_t count, uint32_t shift)
+{
+    uint64_t begin[DIGITS + 1];
+    if (count <= FEW) {
+        insert_few(keys, count);
+        return;
+    }
+    order_by_digit(keys, count, shift, begin);
+    if (shift == NODE_SHIFT)
+        return;
+    for (uint32_t d = 0; d < DIGITS; d++)
+        order_below(keys + begin[d], begin[d + 1] - begin[d], shift - DIGIT_BITS);
+}
+
+void presort_order_wants(uint64_t *wants, uint64_t count)
+{
+    order_below(wants, count, 64 - DIGIT_BITS);
+}

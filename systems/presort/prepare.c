@@ -8,6 +8,7 @@
 #include "systems/presort/distribute.h"
 #include "systems/presort/kept.h"
 #include "systems/presort/order.h"
+#include "systems/presort/rounds.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct 
     GNN_NEW(p, 1, err, "presort's preparation");
     *out = p;
     p->setup = setup;
-    GNN_TRY(presort_sampling_open(env, setup->config->readahead, setup->topology, &p->sampling, err));
+    GNN_TRY(presort_sampling_open(setup, NULL, &p->sampling, err));
     GNN_TRY(gnn_batch_open(env->world, &p->batch, err));
     GNN_TRY(open_plan(p, err));
     if (setup->config->reuse > 1)
@@ -106,6 +107,8 @@ static void begin_epoch(struct presort_preparer *p)
         return;
     }
     gnn_sampling_begin(p->sampling, drawn);
+    if (p->setup->rounds != NULL)
+        presort_rounds_begin(p->setup->rounds, p->sampling, drawn);
     p->keeps = p->epoch + 1 < gnn_min_u64(next_drawn(p), p->setup->env->workload->epochs);
     presort_belady_recall(p->belady, p->keeps);
     if (p->kept != NULL)
@@ -136,18 +139,28 @@ static void end_hyperbatch(struct presort_preparer *p, struct presort_hyperbatch
 
 /* ---- inspect ---- */
 
+static enum gnn_status draw_next(struct presort_preparer *p, struct gnn_err *err)
+{
+    if (p->setup->rounds != NULL)
+        GNN_TRY(presort_rounds_reach(p->setup->rounds, p->next_batch, err));
+    return gnn_sampling_draw(p->sampling, 0, p->next_batch, p->batch, err);
+}
+
 /* Takes mini-batches from the next one on, until the hyperbatch or the epoch is full. */
-static enum gnn_status take_batches(struct presort_preparer *p, uint32_t most, struct gnn_err *err)
+static enum gnn_status take_batches(struct presort_preparer *p, struct presort_hyperbatch *x, uint32_t most,
+                                    struct gnn_err *err)
 {
     for (bool taken = true; p->windows.batches < most; p->next_batch++) {
         if (!p->drawn)
-            GNN_TRY(gnn_sampling_draw(p->sampling, 0, p->next_batch, p->batch, err));
+            GNN_TRY(draw_next(p, err));
         p->drawn = true;
         const struct gnn_batch_view *const view = gnn_batch_view(p->batch);
         GNN_TRY(presort_windows_take(&p->windows, view->nodes, view->node_count, &taken, err));
         if (!taken)
             return GNN_OK;
         p->drawn = false;
+        if (p->setup->rounds != NULL)
+            presort_rounds_add(p->setup->rounds, p->next_batch, &x->spooled);
     }
     return GNN_OK;
 }
@@ -157,7 +170,8 @@ static enum gnn_status inspect(struct presort_preparer *p, struct presort_hyperb
     const struct presort_sizes *const sizes = &p->setup->sizes;
     presort_windows_begin(&p->windows);
     x->first_batch = p->next_batch;
-    GNN_TRY(take_batches(p, gnn_min_u32(sizes->hyperbatch, sizes->batches - p->next_batch), err));
+    x->spooled = (struct presort_spooled){.batches = 0};
+    GNN_TRY(take_batches(p, x, gnn_min_u32(sizes->hyperbatch, sizes->batches - p->next_batch), err));
     presort_windows_end(&p->windows);
     x->batches = p->windows.batches;
     x->windows = p->windows.lists.windows;

@@ -1,7 +1,7 @@
 /* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c), and what an open system is
  * made of. The parts are opaque here; their headers say what they do: windows.h, belady.h and classes.h plan a
  * hyperbatch, distribute.h sorts it, hot.h packs what it swept, kept.h keeps it for other epochs, load.h brings its
- * windows in, epoch.c orders all of it. */
+ * windows in, rounds.h and spool.h draw where lists are swept, epoch.c orders all of it. */
 #ifndef PRESORT_H
 #define PRESORT_H
 
@@ -39,6 +39,7 @@ struct presort_config {
     enum presort_io io;
     enum presort_topology_kind topology;
     uint32_t topology_share; /* percent of what the cap leaves that the neighbour lists may have */
+    uint64_t round_memory;   /* of what a round draws; 0: by the share */
     enum gnn_map_advice readahead;
     enum gnn_transfer transfer;
 };
@@ -83,16 +84,23 @@ struct presort_sizes {
     uint32_t merge_buffers; /* of merged reads in flight; 0: each direct row is read by itself */
     uint32_t hot_places;    /* of packed rows; 0: none are packed */
     uint64_t staging_bytes;
-    uint64_t topology_bytes; /* that the neighbour lists have, or may have */
+    enum presort_topology_kind topology; /* auto: not chosen yet */
+    uint64_t topology_bytes;             /* that the neighbour lists have, or may have; swept: all that rounds take */
+    uint64_t drawn_bytes;                /* of it, of what a round draws; 0: the lists are not swept */
+    uint32_t round_batches;              /* mini-batches that a round is expected to hold */
+    uint64_t list_random_bytes;          /* that a read of a page of lists at a random place costs */
     struct presort_costs costs;
 };
 
 /* Checks the options against each other, chooses every size and adds the parts they come to. GNN_EUSAGE with the
- * parameter to change; the caller judges the cap. topology_bytes: what the lists in memory take; GNN_UNKNOWN: they are
- * not chosen yet, or mapped. */
-GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config, uint64_t topology_bytes,
-                                            struct presort_sizes *out, struct gnn_memory_plan *plan,
-                                            struct gnn_err *err);
+ * parameter to change; the caller judges the cap. topology: as it was chosen, auto before that. resident_bytes: what
+ * the lists in memory take; GNN_UNKNOWN: that is not known yet, or there are none. */
+GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config, enum presort_topology_kind topology,
+                                            uint64_t resident_bytes, struct presort_sizes *out,
+                                            struct gnn_memory_plan *plan, struct gnn_err *err);
+/* Returns whether lists that are not in memory can be swept: in the room that they have, with a disk that may be
+ * written. */
+bool presort_can_sweep(const struct gnn_env *env, const struct presort_config *config, uint64_t room_bytes);
 /* The parts of a plan of one hyperbatch after the other. */
 struct presort_windows_config presort_windows_config_of(const struct gnn_env *env, const struct presort_config *config,
                                                         const struct presort_sizes *sizes);
@@ -109,8 +117,10 @@ struct presort_setup {
     const char *scratch_dir;
     struct gnn_file *features;
     struct presort_scratch *scratch;   /* (PRESORT_ALIVE) of extents */
+    struct gnn_file **tapes;           /* (PRESORT_ALIVE) scratch files of what epochs drew; with swept lists */
     uint32_t align_bytes;              /* of reads of the features */
-    struct presort_topology *topology; /* NULL: lists are mapped */
+    struct presort_topology *topology; /* NULL: lists are not in memory */
+    struct presort_rounds *rounds;     /* NULL: lists are not swept; the inspection's, or the sampler's */
 };
 
 /* Whether a read that has come to the end of a row goes on to the row at at_bytes: what it adds costs less than another
@@ -121,6 +131,16 @@ static inline bool presort_goes_on(const struct presort_costs *costs, uint32_t a
     return at_bytes - end_bytes + costs->row_bytes <= costs->random_bytes ||
            gnn_round_down(at_bytes, align_bytes) < gnn_round_up(end_bytes, align_bytes);
 }
+
+/* On a tape, instead of a number of neighbours: what follows begins at the next page. */
+#define PRESORT_TAPE_GOES_ON UINT32_MAX
+
+/* Consecutive mini-batches on a tape: what they drew from neighbour lists that were swept (rounds.h), at each hop how
+ * many neighbours and which. */
+struct presort_spooled {
+    uint32_t tape, batches;
+    uint64_t begin_bytes, end_bytes;
+};
 
 /* ---- hyperbatch.c ---- */
 
@@ -148,6 +168,7 @@ struct presort_hyperbatch {
     struct presort_load *loads; /* (members_max) of window j: loads[load_end[j - 1] .. load_end[j]) */
     uint32_t *load_end;         /* (windows_max) */
     struct presort_decision decision;
+    struct presort_spooled spooled; /* with swept lists: the first mini-batches, as far as there was room */
 
     struct presort_scratch *scratch;
     uint64_t base_bytes;
@@ -169,6 +190,15 @@ void presort_scratch_close(struct gnn_world *world, struct presort_scratch *scra
 /* Of a hyperbatch and a scratch file. */
 uint64_t presort_hyperbatch_bytes(const struct gnn_env *env, const struct presort_config *config,
                                   const struct presort_sizes *sizes);
+
+/* ---- lists.c ---- */
+
+struct presort_spool; /* spool.h */
+
+/* One sampler. Its neighbours are those that spool brings back, or where that is NULL those of the lists, wherever they
+ * are. */
+GNN_MUST_CHECK enum gnn_status presort_sampling_open(const struct presort_setup *setup, struct presort_spool *spool,
+                                                     struct gnn_sampling **out, struct gnn_err *err);
 
 /* ---- prepare.c ---- */
 
@@ -207,6 +237,7 @@ struct presort_loader; /* load.h */
 
 struct presort {
     struct presort_setup setup;
+    struct presort_spool *spool; /* with swept lists */
     struct gnn_sampling *sampling;
     struct gnn_batch *drawn; /* with sample_only */
 
@@ -214,6 +245,7 @@ struct presort {
     struct presort_preparer *preparer;
     struct presort_hyperbatch hyperbatches[PRESORT_ALIVE]; /* number g of the run is hyperbatches[g % 2] */
     struct presort_scratch scratch[PRESORT_ALIVE];
+    struct gnn_file *tapes[PRESORT_ALIVE];
     struct presort_loader *loader;
     struct gnn_progress *progress; /* prepared and released hyperbatches, loaded and assembled windows, of the run */
     struct gnn_batch *batches[PRESORT_INPUTS];

@@ -10,6 +10,8 @@
 #include "systems/presort/distribute.h"
 #include "systems/presort/kept.h"
 #include "systems/presort/load.h"
+#include "systems/presort/rounds.h"
+#include "systems/presort/spool.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -25,17 +27,27 @@ enum {
     SATA_WRITE_PERCENT = 106,
 };
 
+/* Returns what a read of so many bytes at a random place costs, in bytes of large reads. */
+static uint64_t random_bytes_of(const struct gnn_env *env, const struct presort_config *config, uint64_t read_bytes)
+{
+    if (config->random_read > 0)
+        return config->random_read;
+    if (env->storage == NULL)
+        return SATA_RANDOM_BYTES;
+    struct gnn_storage_costs costs;
+    gnn_storage_costs_of(env->storage, read_bytes, &costs);
+    return costs.read_ps * GNN_PAGE_BYTES / costs.page_ps;
+}
+
 struct presort_costs presort_costs_of(const struct gnn_env *env, const struct presort_config *config)
 {
-    const uint64_t row_bytes = env->dataset->row_bytes;
-    uint64_t random = config->random_read, percent = config->write_cost;
-    if (env->storage != NULL) {
+    const uint64_t row_bytes = env->dataset->row_bytes, random = random_bytes_of(env, config, row_bytes);
+    uint64_t percent = config->write_cost;
+    if (env->storage != NULL && percent == 0) {
         struct gnn_storage_costs costs;
         gnn_storage_costs_of(env->storage, row_bytes, &costs);
-        random = random > 0 ? random : costs.read_ps * GNN_PAGE_BYTES / costs.page_ps;
-        percent = percent > 0 ? percent : gnn_max_u64(costs.page_write_ps * 100 / costs.page_ps, 1);
+        percent = gnn_max_u64(costs.page_write_ps * 100 / costs.page_ps, 1);
     }
-    random = random > 0 ? random : SATA_RANDOM_BYTES;
     percent = percent > 0 ? percent : SATA_WRITE_PERCENT;
     return (struct presort_costs){.row_bytes = row_bytes,
                                   .random_bytes = gnn_max_u64(random, row_bytes),
@@ -159,17 +171,52 @@ static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct pre
 
 /* ---- sizes ---- */
 
-/* Leaves room for the neighbour lists: what they take in memory, or their share, which mapped ones have as page cache;
- * returns what is spare still. */
+/* Returns the bytes of memory that rounds take whose draws have drawn_bytes. */
+static uint64_t swept_bytes(const struct gnn_env *env, const struct presort_config *config, uint64_t drawn_bytes)
+{
+    const uint64_t spool = env->workload->sample_only ? 0 : presort_spool_bytes();
+    return gnn_add_bytes(presort_rounds_bytes(env, config, drawn_bytes), spool);
+}
+
+bool presort_can_sweep(const struct gnn_env *env, const struct presort_config *config, uint64_t room_bytes)
+{
+    const bool may_write = config->write_budget > 0 && config->scratch_limit > 0;
+    return (may_write || env->workload->sample_only) &&
+           swept_bytes(env, config, presort_rounds_batch_bytes(env)) <= room_bytes;
+}
+
+/* Lets rounds have the room of the lists, a mini-batch's at least and no more than an epoch's are expected to need;
+ * where that is less, the rest stays. */
+static void choose_rounds(const struct gnn_memory_plan *plan, const struct presort_config *config,
+                          struct presort_sizes *out)
+{
+    const struct gnn_env *const env = plan->env;
+    const uint64_t least = presort_rounds_batch_bytes(env), fixed = swept_bytes(env, config, 0);
+    const uint64_t batch = plan->batch.edges * sizeof(gnn_node) +
+                           plan->batch.nodes[env->workload->layers - 1] * (uint64_t)sizeof(uint64_t);
+    const uint64_t all = gnn_round_up(gnn_mul_bytes(gnn_whole_epoch_batches(env), batch + batch / 8), GNN_PAGE_BYTES);
+    const uint64_t room = out->topology_bytes > fixed ? out->topology_bytes - fixed : 0;
+    const uint64_t wanted = config->round_memory > 0 ? config->round_memory : room;
+    const uint64_t drawn = gnn_max_u64(gnn_min_u64(wanted, all), least);
+    out->drawn_bytes = gnn_round_down(gnn_min_u64(drawn, UINT32_MAX * UINT64_C(4)), GNN_PAGE_BYTES);
+    out->round_batches = (uint32_t)gnn_min_u64(out->drawn_bytes / gnn_max_u64(batch, 1), UINT32_MAX);
+    out->topology_bytes = fixed + out->drawn_bytes;
+    out->list_random_bytes = random_bytes_of(env, config, GNN_PAGE_BYTES);
+}
+
+/* Leaves room for the neighbour lists: what they take in memory, or their share, which rounds have where they are
+ * swept, and mapped ones as page cache; returns what is spare still. */
 static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
-                               uint64_t topology_bytes, struct presort_sizes *out)
+                               uint64_t resident_bytes, struct presort_sizes *out)
 {
     const uint64_t all = presort_topology_bytes_all(plan->env->dataset);
     out->topology_bytes = all;
     if (spare != UINT64_MAX)
         out->topology_bytes = gnn_min_u64(spare / 100 * config->topology_share, all);
-    if (topology_bytes != GNN_UNKNOWN)
-        out->topology_bytes = topology_bytes;
+    if (resident_bytes != GNN_UNKNOWN)
+        out->topology_bytes = resident_bytes;
+    else if (out->topology == PRESORT_TOPOLOGY_SWEPT)
+        choose_rounds(plan, config, out);
     if (spare == UINT64_MAX && config->topology == PRESORT_TOPOLOGY_MAPPED)
         return spare;
     gnn_plan_part(plan, "neighbour lists", "presort.topology_share", out->topology_bytes);
@@ -253,24 +300,25 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct pre
     return GNN_OK;
 }
 
-enum gnn_status presort_size(const struct presort_config *config, uint64_t topology_bytes, struct presort_sizes *out,
-                             struct gnn_memory_plan *plan, struct gnn_err *err)
+enum gnn_status presort_size(const struct presort_config *config, enum presort_topology_kind topology,
+                             uint64_t resident_bytes, struct presort_sizes *out, struct gnn_memory_plan *plan,
+                             struct gnn_err *err)
 {
     const struct gnn_env *const env = plan->env;
     const uint32_t batches = gnn_whole_epoch_batches(env);
     GNN_TRY(check_options(env, config, err));
-    *out = (struct presort_sizes){.batches = gnn_epoch_batches(env)};
+    *out = (struct presort_sizes){.batches = gnn_epoch_batches(env), .topology = topology};
     out->hyperbatch = config->hyperbatch > 0 ? gnn_min_u32(config->hyperbatch, batches) : batches;
     out->windows_max = gnn_min_u32(out->hyperbatch, PRESORT_WINDOWS_MAX);
     add_fixed(plan);
     if (env->workload->sample_only) {
-        (void)leave_topology(plan, config, gnn_plan_left(plan, 0), topology_bytes, out);
+        (void)leave_topology(plan, config, gnn_plan_left(plan, 0), resident_bytes, out);
         return GNN_OK;
     }
     out->costs = presort_costs_of(env, config);
     gnn_train_input_plan(plan, config->transfer, 1, PRESORT_INPUTS);
     add_tables(plan, config, out);
-    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, config, out), topology_bytes, out);
+    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, config, out), resident_bytes, out);
     choose_lists(plan, config, spare, out);
     choose_staging(plan, config, spare, out);
     choose_merging(plan, config, spare, out);

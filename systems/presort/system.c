@@ -5,6 +5,8 @@
 #include "harness/system/plan.h"
 
 #include "systems/presort/load.h"
+#include "systems/presort/rounds.h"
+#include "systems/presort/spool.h"
 
 #include <stdlib.h>
 
@@ -13,37 +15,56 @@ static enum gnn_status presort_plan(const struct gnn_env *env, const void *confi
 {
     struct presort_sizes sizes;
     (void)env;
-    return presort_size(config, GNN_UNKNOWN, &sizes, plan, err);
+    return presort_size(config, ((const struct presort_config *)config)->topology, GNN_UNKNOWN, &sizes, plan, err);
 }
 
-/* Chooses every size; again once it is known what the lists in memory take. */
-static enum gnn_status choose_sizes(struct presort_setup *setup, uint64_t topology_bytes, struct gnn_err *err)
+/* Chooses every size; again once it is known where the lists are, and what they take in memory. */
+static enum gnn_status choose_sizes(struct presort_setup *setup, enum presort_topology_kind topology,
+                                    uint64_t resident_bytes, struct gnn_err *err)
 {
     struct gnn_memory_plan plan;
     gnn_plan_begin(&plan, setup->env);
-    GNN_TRY(presort_size(setup->config, topology_bytes, &setup->sizes, &plan, err));
+    GNN_TRY(presort_size(setup->config, topology, resident_bytes, &setup->sizes, &plan, err));
     return gnn_plan_check(&plan, "", err);
 }
 
 static enum gnn_status open_topology(struct presort *s, struct gnn_err *err)
 {
     struct presort_setup *const setup = &s->setup;
-    GNN_TRY(choose_sizes(setup, GNN_UNKNOWN, err));
+    GNN_TRY(choose_sizes(setup, setup->config->topology, GNN_UNKNOWN, err));
     const struct presort_topology_config topology = {.kind = setup->config->topology,
                                                      .direct = setup->config->io == PRESORT_IO_DIRECT,
                                                      .room_bytes = setup->sizes.topology_bytes};
     const uint64_t start_ns = gnn_now_ns(setup->env->world);
     GNN_TRY(presort_topology_open(setup->env, &topology, &setup->topology, err));
     s->topology_ns = gnn_now_ns(setup->env->world) - start_ns;
-    if (setup->topology == NULL)
+    if (setup->topology != NULL)
+        return choose_sizes(setup, PRESORT_TOPOLOGY_RESIDENT, presort_topology_bytes(setup->topology), err);
+    if (setup->config->topology != PRESORT_TOPOLOGY_AUTO)
         return GNN_OK;
-    return choose_sizes(setup, presort_topology_bytes(setup->topology), err);
+    const bool swept = presort_can_sweep(setup->env, setup->config, setup->sizes.topology_bytes);
+    return choose_sizes(setup, swept ? PRESORT_TOPOLOGY_SWEPT : PRESORT_TOPOLOGY_MAPPED, GNN_UNKNOWN, err);
+}
+
+/* What sweeping the lists needs: tapes for what training draws again, and rounds. */
+static enum gnn_status open_rounds(struct presort *s, struct gnn_err *err)
+{
+    struct presort_setup *const setup = &s->setup;
+    if (setup->sizes.topology != PRESORT_TOPOLOGY_SWEPT)
+        return GNN_OK;
+    setup->tapes = s->tapes;
+    for (uint32_t i = 0; i < PRESORT_ALIVE && !setup->env->workload->sample_only; i++)
+        GNN_TRY(gnn_file_open(setup->env->world, setup->scratch_dir,
+                              GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | presort_direct_flag(setup->config), &s->tapes[i],
+                              err));
+    GNN_TRY(presort_rounds_open(setup, &setup->rounds, err));
+    return setup->env->workload->sample_only ? GNN_OK : presort_spool_open(setup, &s->spool, err);
 }
 
 static enum gnn_status open_sampling(struct presort *s, struct gnn_err *err)
 {
     const struct gnn_env *const env = s->setup.env;
-    GNN_TRY(presort_sampling_open(env, s->setup.config->readahead, s->setup.topology, &s->sampling, err));
+    GNN_TRY(presort_sampling_open(&s->setup, s->spool, &s->sampling, err));
     return env->workload->sample_only ? gnn_batch_open(env->world, &s->drawn, err) : GNN_OK;
 }
 
@@ -78,6 +99,7 @@ static enum gnn_status presort_open(const struct gnn_env *env, const void *confi
     s->setup.config = config;
     s->setup.scratch_dir = s->setup.config->scratch_dir[0] != '\0' ? s->setup.config->scratch_dir : env->dataset->dir;
     GNN_TRY(open_topology(s, err));
+    GNN_TRY(open_rounds(s, err));
     GNN_TRY(open_sampling(s, err));
     return env->workload->sample_only ? GNN_OK : open_training(s, err);
 }
@@ -102,8 +124,21 @@ static void presort_close(void *state)
     gnn_file_close(world, s->setup.features);
     gnn_batch_close(world, s->drawn);
     gnn_sampling_close(s->sampling);
+    presort_spool_close(s->spool);
+    presort_rounds_close(s->setup.rounds);
+    for (uint32_t i = 0; i < PRESORT_ALIVE; i++)
+        gnn_file_close(world, s->tapes[i]);
     presort_topology_close(s->setup.topology);
     free(s);
+}
+
+/* How the neighbour lists are read: swept ones through a mapping as well, where there is no room on the disk. */
+static uint32_t lists_use(const struct presort *s, uint32_t how)
+{
+    const bool swept = s->setup.rounds != NULL;
+    if (s->setup.topology == NULL && !swept)
+        return GNN_READS_MAPPED;
+    return s->spool != NULL ? how | GNN_READS_MAPPED : how;
 }
 
 static void presort_intend(const void *state, struct gnn_intent *intent)
@@ -112,7 +147,7 @@ static void presort_intend(const void *state, struct gnn_intent *intent)
     const struct gnn_dataset *const d = s->setup.env->dataset;
     const uint32_t how = s->setup.config->io == PRESORT_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
     gnn_sampling_intend(s->sampling, intent);
-    gnn_intent_reads(intent, d->indices_path, s->setup.topology != NULL ? how : GNN_READS_MAPPED);
+    gnn_intent_reads(intent, d->indices_path, lists_use(s, how));
     if (s->setup.env->workload->sample_only)
         return;
     gnn_intent_phases(intent, s->setup.sizes.hyperbatch, "presort.hyperbatch");

@@ -110,6 +110,11 @@ enum gnn_status presort_tape_take(struct presort_tape *t, void *data, uint64_t b
     return GNN_OK;
 }
 
+void presort_tape_pass_page(struct presort_tape *t)
+{
+    t->used_bytes = gnn_round_up(t->used_bytes, GNN_PAGE_BYTES);
+}
+
 void presort_tape_take_counts(struct presort_tape *t, struct presort_tape_counts *out)
 {
     *out = t->counts;

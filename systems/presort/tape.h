@@ -44,6 +44,8 @@ void presort_tape_seek(struct presort_tape *t, struct gnn_file *file, uint64_t o
 /* GNN_ESHORT beyond the end. */
 GNN_MUST_CHECK enum gnn_status presort_tape_take(struct presort_tape *t, void *data, uint64_t bytes,
                                                  struct gnn_err *err);
+/* Goes on at the next page, unless it is at the beginning of one. */
+void presort_tape_pass_page(struct presort_tape *t);
 
 void presort_tape_take_counts(struct presort_tape *t, struct presort_tape_counts *out); /* since the last call */
 

@@ -139,7 +139,7 @@ enum gnn_status presort_topology_open(const struct gnn_env *env, const struct pr
                                       struct presort_topology **out, struct gnn_err *err)
 {
     *out = NULL;
-    if (config->kind == PRESORT_TOPOLOGY_MAPPED)
+    if (config->kind != PRESORT_TOPOLOGY_AUTO && config->kind != PRESORT_TOPOLOGY_RESIDENT)
         return GNN_OK;
     struct presort_topology *t;
     GNN_NEW(t, 1, err, "presort's neighbour lists");
@@ -151,7 +151,7 @@ enum gnn_status presort_topology_open(const struct gnn_env *env, const struct pr
             return gnn_fail(err, GNN_ECAP,
                             "presort.topology=resident: the lists that mini-batches can draw from take %" PRIu64
                             " bytes, and there is room for %" PRIu64
-                            ": raise --memory or presort.topology_share, or set presort.topology=mapped",
+                            ": raise --memory or presort.topology_share, or set presort.topology=swept or mapped",
                             t->held_bytes, config->room_bytes);
         presort_topology_close(t);
         *out = NULL;
@@ -230,15 +230,4 @@ enum gnn_status presort_topology_source(void *topology, uint32_t worker, struct 
     *source = (struct source){.base = {&resident_ops}, .t = topology};
     *out = &source->base;
     return GNN_OK;
-}
-
-enum gnn_status presort_sampling_open(const struct gnn_env *env, enum gnn_map_advice advice,
-                                      struct presort_topology *topology, struct gnn_sampling **out, struct gnn_err *err)
-{
-    const struct gnn_sampling_config sampling = {.workers = 1,
-                                                 .advice = advice,
-                                                 .floyd_biased = env->floyd_biased,
-                                                 .open_source = topology != NULL ? presort_topology_source : NULL,
-                                                 .open_source_ctx = topology};
-    return gnn_sampling_open(env, &sampling, out, err);
 }

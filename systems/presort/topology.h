@@ -1,6 +1,7 @@
 /* Neighbour lists in memory: all of them where they fit, else those that any mini-batch can ever draw from, which are
  * the lists of the nodes at most layers - 1 hops from a training node. What can be reached is found exactly, by a pass
- * over the edges for each hop, when the run opens. Where that does not fit either, lists are read through a mapping.
+ * over the edges for each hop, when the run opens. Where that does not fit either, lists are read while mini-batches
+ * are drawn: swept (rounds.h), or through a mapping.
  *
  * Memory   4 bytes an edge that is held; where not all are, 2 bits a node more, and while it opens one more
  * Threads  read by any once it is open */
@@ -9,7 +10,12 @@
 
 #include "harness/system/sampling.h"
 
-enum presort_topology_kind { PRESORT_TOPOLOGY_AUTO, PRESORT_TOPOLOGY_RESIDENT, PRESORT_TOPOLOGY_MAPPED };
+enum presort_topology_kind {
+    PRESORT_TOPOLOGY_AUTO,
+    PRESORT_TOPOLOGY_RESIDENT,
+    PRESORT_TOPOLOGY_SWEPT,
+    PRESORT_TOPOLOGY_MAPPED,
+};
 
 struct presort_topology;
 
@@ -21,7 +27,7 @@ struct presort_topology_config {
 
 /* Most that lists in memory take: all of them. */
 uint64_t presort_topology_bytes_all(const struct gnn_dataset *dataset);
-/* *out = NULL: the lists are to be mapped. GNN_ECAP where they are to be resident and do not fit; errors of reads and
+/* *out = NULL: they are not to be in memory. GNN_ECAP where they are to be resident and do not fit; errors of reads and
  * memory. *out is the caller's to close also after an error. */
 GNN_MUST_CHECK enum gnn_status presort_topology_open(const struct gnn_env *env,
                                                      const struct presort_topology_config *config,
@@ -32,9 +38,5 @@ uint64_t presort_topology_bytes(const struct presort_topology *topology); /* tha
 /* A source over the lists; the topology stays open. The worker is of no interest. */
 GNN_MUST_CHECK enum gnn_status presort_topology_source(void *topology, uint32_t worker,
                                                        struct gnn_neighbour_source **out, struct gnn_err *err);
-/* One sampler over the lists, or, where topology is NULL, over a mapping of them. */
-GNN_MUST_CHECK enum gnn_status presort_sampling_open(const struct gnn_env *env, enum gnn_map_advice advice,
-                                                     struct presort_topology *topology, struct gnn_sampling **out,
-                                                     struct gnn_err *err);
 
 #endif

@@ -32,14 +32,15 @@ static const char dataset[] = "papers100m-1_4000";
 /* With these the mechanisms of a system are at work in a short run. */
 static const struct {
     const char *system;
-    const char *words[6]; /* the last: NULL */
+    const char *words[7]; /* the last: NULL */
 } bases[] = {
     {"ginex", {"ginex.superbatch=3", "ginex.feature_cache=400K"}},
     {"agnes", {"agnes.hyperbatch=3", "agnes.feature_cache=100K", "agnes.layout=random"}},
     {"diskgnn", {"diskgnn.segment=4", "diskgnn.disk_rows=500", "diskgnn.partitions=4", "diskgnn.checkpoint=64K"}},
     {"mariusgnn", {"mariusgnn.partitions=15", "mariusgnn.capacity=6", "mariusgnn.policy=replace"}},
     {"presort",
-     {"presort.hyperbatch=3", "presort.row_memory=1", "presort.classes=sorted", "presort.hot=run", "presort.reuse=2"}},
+     {"presort.hyperbatch=3", "presort.row_memory=1", "presort.classes=sorted", "presort.hot=run", "presort.reuse=2",
+      "presort.topology=swept"}},
 };
 
 enum target { WORKER, SUPERVISOR, BOTH, TARGETS };

@@ -71,6 +71,7 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "presort", "--set", "presort.classes=direct", "--batch", "8"},
         {"--system", "presort", "--set", "presort.hot=run"},
         {"--system", "presort", "--set", "presort.reuse=2"},
+        {"--system", "presort", "--set", "presort.topology=swept"},
     };
     static const uint32_t above_kib[] = {16, 200, 1500};
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {

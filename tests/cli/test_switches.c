@@ -238,6 +238,7 @@ static const struct switch_case cases[] = {
     {"presort.io", "buffered", "counters.device_read_bytes", {NULL}},
     {"presort.topology", "mapped", "figures.topology_bytes", {NULL}},
     {"presort.topology_share", "0", "figures.row_slots", {"--dim", "128", "--memory", "20M"}},
+    {"presort.round_memory", "1", "figures.rounds", {"--set", "presort.topology=swept"}},
     {"presort.readahead", "kernel", "counters.device_read_ios", {"--set", "presort.topology=mapped"}},
     {"presort.transfer", "blocking", "wall_ns", {NULL}},
     {"mariusgnn.policy", "replace", "figures.states", {PARTITIONS}},

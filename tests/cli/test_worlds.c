@@ -73,6 +73,7 @@ static void every_exact_system_draws_the_same(void **state)
         {"diskgnn", "diskgnn.resample_every=1", "diskgnn.samplers=1", "diskgnn.disk_limit=3"},
         {"presort"},
         {"presort", "presort.row_memory=1", "presort.hyperbatch=3", "presort.classes=sorted"},
+        {"presort", "presort.row_memory=1", "presort.topology=swept", "presort.round_memory=1"},
     };
     char *digest = NULL;
     for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++)

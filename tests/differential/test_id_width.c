@@ -44,6 +44,8 @@ static const struct width_case {
     {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=40"), false, false},
     {"diskgnn", OPTIONS("io=direct", "samplers=3"), true, false},
     {"presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3"), false, false},
+    {"presort", OPTIONS("io=buffered", "row_memory=1", "topology=swept", "round_memory=1"), false, false},
+    {"presort", OPTIONS("row_memory=1", "topology=swept", "depth=2"), true, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

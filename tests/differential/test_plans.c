@@ -47,6 +47,7 @@ static const struct planned variants[] = {
     {"presort", OPTIONS("topology=resident", "merge=0", "row_memory=600K")},
     {"presort", OPTIONS("hot=run", "sweep_read=8K", "block=4K")},
     {"presort", OPTIONS("reuse=3")},
+    {"presort", OPTIONS("topology=swept", "depth=3", "merge=4K")},
 };
 
 /* Sizes that are given, where a cap changes nothing. */
@@ -56,6 +57,7 @@ static const struct planned given[] = {
     {"agnes", OPTIONS("block=4K", "graph_buffer=100K")},
     {"diskgnn", OPTIONS("cpu_cache=100K", "gpu_cache=50K")},
     {"presort", OPTIONS("list_memory=50K")},
+    {"presort", OPTIONS("topology=swept", "round_memory=20K")},
 };
 
 /* A share of what the cap leaves. */

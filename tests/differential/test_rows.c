@@ -89,6 +89,8 @@ static void test_rows_are_the_files_rows(void **state)
                           OPTIONS("io=buffered", "row_memory=1", "classes=sorted", "hyperbatch=2", "hot=run"));
             check_rows_of(world, &f.graph, "presort",
                           OPTIONS("io=buffered", "row_memory=1", "hyperbatch=2", "classes=sorted", "reuse=2"));
+            check_rows_of(world, &f.graph, "presort",
+                          OPTIONS("io=buffered", "row_memory=1", "hyperbatch=2", "topology=swept", "round_memory=1"));
             check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("io=buffered", "partitions=7", "capacity=4"));
             if (f.direct) {
                 check_rows_of(world, &f.graph, "presort", OPTIONS("row_memory=1", "classes=direct", "depth=3"));
@@ -98,6 +100,8 @@ static void test_rows_are_the_files_rows(void **state)
                               OPTIONS("row_memory=1", "classes=sorted", "hyperbatch=2", "hot=run", "random_read=64K"));
                 check_rows_of(world, &f.graph, "presort",
                               OPTIONS("row_memory=1", "classes=sorted", "hyperbatch=2", "hot=run", "reuse=2"));
+                check_rows_of(world, &f.graph, "presort",
+                              OPTIONS("row_memory=1", "topology=swept", "hyperbatch=3", "merge=4K", "depth=2"));
                 check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("partitions=15", "capacity=5", "edges=in"));
                 check_rows_of(world, &f.graph, "diskgnn", OPTIONS("chunk_request=4K", "pipeline=false"));
                 check_rows_of(world, &f.graph, "diskgnn",

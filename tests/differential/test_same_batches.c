@@ -77,6 +77,8 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "packing=individual")},
         {"presort", OPTIONS("io=buffered")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=mapped", "classes=sorted", "block=4K")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=swept")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=swept", "round_memory=1", "hyperbatch=3")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -248,6 +250,7 @@ static void test_losses_agree_to_the_bit(void **state)
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=3", "window=1", "classes=sorted", "block=4K")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "topology=mapped", "classes=direct")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=2", "classes=sorted", "hot=run")},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "topology=swept", "round_memory=1")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -322,6 +325,7 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=kernel", "transfer=blocking"), BLOCKING},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "classes=sorted", "block=4K"), AHEAD},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "transfer=blocking"), BLOCKING},
+        {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=swept", "round_memory=1"), AHEAD},
     };
     static double expected[EPOCHS][BATCHES];
     struct fixture f;

@@ -54,6 +54,10 @@ static const char *const presort_hot[] = {"io=buffered", "row_memory=1",    "cla
                                           "block=4K",    "random_read=64K", "hot=run",        NULL};
 static const char *const presort_reuse[] = {
     "io=buffered", "row_memory=1", "classes=sorted", "hyperbatch=2", "block=4K", "reuse=2", NULL};
+static const char *const presort_swept[] = {"io=buffered", "row_memory=1",   "hyperbatch=4",   "block=4K",
+                                            "window=2",    "topology=swept", "round_memory=1", NULL};
+static const char *const presort_swept_direct[] = {"row_memory=1",   "classes=sorted", "block=8K", "depth=2",
+                                                   "topology=swept", "merge=4K",       NULL};
 static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};
 static const char *const marius_buffered[] = {"io=buffered", "partitions=30", "capacity=9", "loaders=3", NULL};
 static const char *const marius_replace[] = {"io=buffered",    "partitions=15", "capacity=6", "loaders=2",
@@ -81,6 +85,7 @@ static const struct system_case {
     {"mariusgnn", marius_buffered, false, true}, {"presort", presort_buffered, false, false},
     {"presort", presort_direct, true, false},    {"presort", presort_buffered, false, true},
     {"presort", presort_hot, false, false},      {"presort", presort_reuse, false, false},
+    {"presort", presort_swept, false, false},    {"presort", presort_swept_direct, true, false},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 

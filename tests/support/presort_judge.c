@@ -24,7 +24,8 @@ void presort_figures_of(const struct gnn_epoch_result *result, struct presort_fi
                                     .gave_up = figure_of(result, "scratch_full"),
                                     .packed_rows = figure_of(result, "hot_rows"),
                                     .packed_bytes = figure_of(result, "hot_write_bytes"),
-                                    .gave_up_packing = figure_of(result, "hot_full")};
+                                    .gave_up_packing = figure_of(result, "hot_full"),
+                                    .gave_up_spooling = figure_of(result, "spool_full")};
 }
 
 /* ---- figures ---- */
@@ -41,7 +42,9 @@ static const char *compare_figures(const struct presort_judge *judge, const stru
         return "other loads, windows or hyperbatches than without failures";
     if (judge->gave_up_packing)
         return NULL; /* what is not packed may be sorted otherwise */
-    if (!judge->gave_up && memcmp(f, plain, sizeof *f) != 0)
+    struct presort_figures spooled = *f;
+    spooled.gave_up_spooling = plain->gave_up_spooling;
+    if (!judge->gave_up && memcmp(&spooled, plain, sizeof spooled) != 0)
         return "other rows were sorted than without failures, and the disk was not full";
     if (f->sorted_loads > plain->sorted_loads || f->sweep_rows > plain->sweep_rows ||
         f->sweep_reads > plain->sweep_reads || f->written_bytes > plain->written_bytes)
@@ -191,6 +194,10 @@ const char *presort_judge_epoch(struct presort_judge *judge, enum gnn_status sta
         wrong = judge_quiet(judge);
     if (wrong == NULL && status == GNN_OK)
         wrong = compare_figures(judge, figures, plain);
+    if (wrong == NULL && figures->gave_up_spooling > (judge->gave_up_spooling ? 0 : 1))
+        wrong = "it gave up spooling more than once";
+    judge->gave_up_spooling = judge->gave_up_spooling || figures->gave_up_spooling > 0;
+    excused->writes_refused += figures->gave_up_spooling;
     judge->seen = io_log_count(judge->log);
     judge->failed_before = judge->failed_before || status != GNN_OK;
     return wrong;

@@ -10,6 +10,9 @@
  * and none is written any more; what is sorted from then on may be something else. Where sorting is given up, so is
  * packing.
  *
+ * With topology=swept it gives up spooling at the first refused write of that kind, which no ring makes: that one alone
+ * is passed over, and nothing else changes.
+ *
  * Every other failure is an error, as it is without a full disk. */
 #ifndef GNN_TESTS_PRESORT_JUDGE_H
 #define GNN_TESTS_PRESORT_JUDGE_H
@@ -23,6 +26,7 @@ struct presort_figures {
     uint64_t planned_loads, hyperbatches, windows;
     uint64_t direct_loads, sorted_loads, sweep_rows, sweep_reads, written_bytes, gave_up;
     uint64_t packed_rows, packed_bytes, gave_up_packing;
+    uint64_t gave_up_spooling;
     uint32_t sorting_ring, packing_ring; /* of writes until now; 0: none was written. The judge notes them */
 };
 
@@ -34,6 +38,7 @@ struct presort_judge {
     uint64_t seen; /* requests of earlier epochs */
     bool gave_up;  /* in this epoch or before */
     bool gave_up_packing;
+    bool gave_up_spooling;
     bool failed_before; /* an epoch did: what is in memory is not what it is in the run without failures */
 };
 

@@ -56,6 +56,7 @@ static const struct {
     {"mariusgnn", false, {"partitions=15", "capacity=6"}},
     {"presort", false, {"row_memory=1", "hyperbatch=3", "block=4K", "classes=sorted"}},
     {"presort", true, {"row_memory=1", "hyperbatch=6", "block=4K", "classes=sorted", "hot=run"}},
+    {"presort", false, {"row_memory=1", "hyperbatch=3", "block=4K", "topology=swept", "round_memory=1"}},
 };
 enum { BASES = sizeof bases / sizeof *bases };
 

@@ -612,7 +612,7 @@ static void test_lists_in_memory_are_the_datasets(void **state)
     assert_null(t);
     config.kind = PRESORT_TOPOLOGY_RESIDENT;
     assert_int_equal(presort_topology_open(&f.env, &config, &t, &f.err), GNN_ECAP);
-    assert_non_null(strstr(f.err.message, "set presort.topology=mapped"));
+    assert_non_null(strstr(f.err.message, "set presort.topology=swept or mapped"));
     presort_topology_close(t);
     fixture_close(&f);
 }
