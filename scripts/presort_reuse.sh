@@ -15,8 +15,8 @@ with epoch as (
     select run_id, e.epoch, wall_ns / 1e9 as s,
            max(case when f.name = 'floor_device_ns' then f.value end) / 1e9 as device,
            sum(case when f.name = 'sweep_read_bytes' then f.value end) / 1048576.0 as swept,
-           sum(case when f.name = 'scratch_write_bytes' then f.value end) / 1048576.0 as written,
-           sum(case when f.name in ('scratch_read_bytes', 'list_read_bytes') then f.value end) / 1048576.0 as back
+           sum(case when f.name in ('scratch_write_bytes', 'spool_write_bytes') then f.value end) / 1048576.0 as written,
+           sum(case when f.name in ('scratch_read_bytes', 'list_read_bytes', 'spool_read_bytes') then f.value end) / 1048576.0 as back
     from epochs e join figures f using (run_id, epoch) group by run_id, e.epoch)
 select case g.value when 'reach=0' then 'every node' else 'closed reach' end as graph, r.profile, c.value as reuse,
        printf('%.2f', max(case when epoch = 0 then s end)) as 'first epoch s',
