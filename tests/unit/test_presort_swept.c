@@ -331,12 +331,14 @@ static void expect_pass(const struct train_run *run, const struct fixture *f, ui
     assert_int_equal(next_of(w->lists, seen, edges), edges);
 }
 
-/* What is drawn from lists that are longer than a read, or may be cut by the end of one. */
+/* What is drawn from lists that are longer than a read, or may be cut by the end of one: none of it is left out, and no
+ * read is for nothing. */
 static void expect_drawn(const struct pass *p, const struct wanted *w, uint64_t edges)
 {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         assert_int_equal(next_of(w->drawn, seen, p->begin[i]), p->begin[i]);
+        assert_true(next_of(w->drawn, p->begin[i], p->end[i]) < p->end[i]);
         seen = p->end[i];
     }
     assert_true(seen >= edges || next_of(w->drawn, seen, edges) == edges);
