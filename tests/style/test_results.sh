@@ -97,6 +97,72 @@ rm -f "$dir/started"
 marius --parts table3 --rows 'Papers100M disk' --scale 1/2 && [ ! -e "$dir/started" ]
 verdict "what is kept of MariusGNN is not run again" $?
 
+# presort's experiments: auto as good as the better class in the drive's time and not in the epoch's; two caps of which the
+# wider is the worse one; a system that is faster; the least cap by halving.
+{
+    echo 'part,row,column,value'
+    cells() { # part, row, and column=value...
+        local part=$1 row=$2 cell
+        shift 2
+        for cell in "$@"; do echo "$part,$row,${cell%%=*},${cell#*=}"; done
+    }
+    sorts=(status=ok loads=1110599 random=5612 load_work_s=1.5 slots=9 windows=1 hyperbatches=1 last_s=1 late_s=0.25 floor_s=1 first_s=2)
+    cells crossover 'gnndrive-paper 256 direct' "${sorts[@]}" epoch_s=10 device_s=10 planned_s=10 sorted=0 sorted_load=2048
+    cells crossover 'gnndrive-paper 256 sorted' "${sorts[@]}" epoch_s=5 device_s=5 planned_s=5 sorted=1110599 sorted_load=2048
+    cells crossover 'gnndrive-paper 256 auto' "${sorts[@]}" epoch_s=5 device_s=5 planned_s=5 sorted=1110599 sorted_load=2048
+    cells crossover 'gnndrive-paper 512 direct' "${sorts[@]}" epoch_s=11 device_s=5 planned_s=6 sorted=0 sorted_load=4096
+    cells crossover 'gnndrive-paper 512 sorted' "${sorts[@]}" epoch_s=10 device_s=10 planned_s=10 sorted=1110599 sorted_load=4096
+    cells crossover 'gnndrive-paper 512 auto' "${sorts[@]}" epoch_s=11 device_s=5 planned_s=6 sorted=0 sorted_load=4096
+    cells wrong 'gnndrive-paper 256 random_read 4 times' "${sorts[@]}" epoch_s=4 device_s=6.5 planned_s=1 sorted=0 sorted_load=2048
+    cells tenth 'gnndrive-paper 800M presort' "${sorts[@]}" epoch_s=4 prepared_s=0 'busiest=load 3'
+    cells tenth 'gnndrive-paper 800M GNNDrive' status=ok first_s=1 epoch_s=8 prepared_s=0
+    cells tenth 'gnndrive-paper 800M AGNES as set' status=oom reason=small
+    cells tenth 'gnndrive-paper 800M DiskGNN' status=ok first_s=1 epoch_s=2 prepared_s=9
+    cells tenth 'gnndrive-paper 800M Ginex' 'status=not run'
+    cells cliffs 'every node 100' "${sorts[@]}" epoch_s=5 topology_mib=0 sorted=1
+    cells cliffs 'every node 105' "${sorts[@]}" epoch_s=5.2 topology_mib=0 sorted=1
+    cells graphs 'twitter presort' "${sorts[@]}" cap_mib=112 epoch_s=4 topology_mib=0 sorted=1110599
+    cells graphs 'twitter agnes' cap_mib=112 status=ok epoch_s=2
+} >"$dir/presort.csv"
+printf '%s\n' head '<!-- generated from presort_experiments.csv: begin -->' old '<!-- generated from presort_experiments.csv: end -->' tail >"$dir/page.md"
+presort() { scripts/presort_experiments.py --csv "$dir/presort.csv" --page "$dir/page.md" --oocgnn "$dir/oocgnn" --keep "$dir/presort" "$@" >/dev/null; }
+
+presort --check 2>/dev/null
+verdict "a page of presort that is not what the data give passed" $((1 - ($? != 0)))
+presort --write && presort --check
+verdict "a page of presort that was just written did not pass" $?
+says '| SATA | 512 | 2048 | 11 | 5 | 10 | 10 | 11 | 5 | 0 | 1.10 | 1.00 |' && says 'in device time: 2 of 2, 1.00 at most. **holds**.' &&
+    says 'in epoch time: 1 of 2, 1.10 at most. **does not hold**: SATA 512 floats 1.10 (its loading thread works 1.5 s, the drive 5 s)'
+verdict "auto beside the better class" $?
+sed -i 's/^crossover,gnndrive-paper 512 direct,epoch_s,11$/crossover,gnndrive-paper 512 direct,epoch_s,5/' "$dir/presort.csv"
+presort --write && says 'between 1871 B (with a sweep over every row) and 2806 B (c1 / (c2 + cw), no sweep at all)' &&
+    says 'in device time at 1536 B, in epoch time at 1536 B. **does not hold**'
+verdict "where sorting stops paying" $?
+says 'planned: 4 of 6, from 0.83 to 1.00. **does not hold**' && says '| SATA | 256 | 100 % | 0.80, 1.30 (0 %) |' &&
+    says 'less than 20 % of device time: 0 of 1, 1.30 times at most. **does not hold**' && says 'better by more than 5 %: SATA 256 floats, random_read 4 times 0.80'
+verdict "planned costs and wrong ones" $?
+says 'presort takes least: 2.00 times as long in GNNDrive, the first epoch 0.50 times in GNNDrive. **does not hold**' &&
+    says 'takes 0.50 of presort'"'"'s; with what it prepares it is ahead after 5.0 epochs.' && says '| load 3 |' && says '| SATA | 800M | AGNES as set | fresh | 0 | oom | oom | - |' &&
+    says '* gnndrive-paper 800M AGNES as set: oom: small.' && says '* Not run: Ginex, SATA 800M.'
+verdict "presort beside the others" $?
+says '1 of 1 steps are. **does not hold**: at 105 MiB 1.04 of the cap below; an epoch'"'"'s last hyperbatch' && says 'elsewhere: twitter agnes (0.50). **does not hold**'
+verdict "steps between caps, other graphs" $?
+cat >"$dir/oocgnn" <<'EOF'
+#!/usr/bin/env bash
+echo "$*" >>"${0%/*}/started"
+asked=$*
+cap=${asked#*--memory }
+[ "${cap%%M*}" -ge 45 ] || { echo '{"status": "oom", "reasons": "small"}' && exit 1; }
+epoch='{"wall_ns": 3000000000, "figures": {}, "counters": {"device_read_bytes": 9, "device_read_ios": 1, "device_write_bytes": null}, "stages": []}'
+echo '{"status": "ok", "epochs": ['"$epoch, $epoch"']}'
+EOF
+presort --parts least 2>/dev/null && grep -qx 'least,presort,cap_mib,45' "$dir/presort.csv" && grep -qx 'least,Ginex as set,epoch_s,3' "$dir/presort.csv" &&
+    grep -q '^crossover,' "$dir/presort.csv" && says '| presort | 45 | 3 | 3 |' && says '45 MiB; less have none. **holds**.'
+verdict "the least cap by halving" $?
+rm -f "$dir/started"
+presort --parts least && presort --parts cliffs --no-run && [ ! -e "$dir/started" ] && grep -qx 'cliffs,every node 105,status,not run' "$dir/presort.csv"
+verdict "what is kept of presort is not run again" $?
+
 # Two ratios, one of them twice too large in its own column, and a run that ended.
 {
     python3 -c 'import sys; sys.path.insert(0, "scripts"); import ratios as r; print(",".join(r.FIELDS))'
@@ -219,6 +285,11 @@ fi
 if [ -e results/diskgnn.csv ]; then
     scripts/diskgnn_tables.py --check
     verdict "results/diskgnn.md" $?
+fi
+
+if [ -e results/presort_experiments.csv ]; then
+    scripts/presort_experiments.py --check
+    verdict "results/presort-experiments.md" $?
 fi
 
 if [ -e results/marius.csv ]; then
