@@ -379,6 +379,13 @@ static void sleeper_run(void *arg)
     r->out->status = gnndrive_staging_wait(r->staging, r->rank, &err);
 }
 
+static uint64_t waits_of(struct gnndrive_staging *staging)
+{
+    struct gnndrive_staging_counts n;
+    gnndrive_staging_counts(staging, 0, &n);
+    return n.waits;
+}
+
 /* A sleeper wakes when a slot of its portion comes back, or is told to stop. */
 static void test_waiting_ends(void **state)
 {
@@ -393,7 +400,8 @@ static void test_waiting_ends(void **state)
         gnndrive_staging_begin(staging, 0);
         const uint32_t slot = gnndrive_staging_take(staging, 0, 1);
         must(gnn_thread_start(f.world, "sleeper", sleeper_run, &r, &r.thread, &f.err), &f.err);
-        gnn_sleep_until(f.world, gnn_now_ns(f.world) + 20000000, GNN_WAIT_IO);
+        while (waits_of(staging) == 0) /* it sleeps, or is about to */
+            gnn_sleep_until(f.world, gnn_now_ns(f.world) + 1000000, GNN_WAIT_IO);
         if (cancelled)
             gnndrive_staging_cancel(staging, 0);
         else
@@ -402,6 +410,9 @@ static void test_waiting_ends(void **state)
         assert_int_equal(out.status, cancelled ? GNN_ECANCELLED : GNN_OK);
         if (cancelled)
             gnndrive_staging_release(staging, slot);
+        else /* there is a slot now: no sleep */
+            must(gnndrive_staging_wait(staging, 0, &f.err), &f.err);
+        assert_int_equal(waits_of(staging), 1);
         must(gnndrive_staging_check(staging, &f.err), &f.err);
         gnndrive_staging_close(staging);
         fixture_close(&f);

@@ -229,6 +229,7 @@ static void check_rename(struct fixture *p)
     struct gnn_err err = {0};
     assert_int_equal(gnn_file_rename(p->world, to, from, &err), GNN_EIO);
     assert_non_null(strstr(err.message, to));
+    assert_non_null(strstr(err.message, "rename"));
     check_named(p, "new", "the SECOND");
 }
 
