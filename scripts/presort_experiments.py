@@ -638,7 +638,7 @@ CAUSES = {
     "least": "tables of all nodes, two of the largest mini-batches' rows and lists are there from the start",
     "last": "an epoch's last hyperbatch is what full ones leave over: where it is short, the next epoch's first one is not prepared when it ends, "
                "which is in the column of the time before the first rows",
-    "lists": "where all neighbour lists have room all are held, no longer only those that can be drawn from, which takes memory from rows",
+    "lists": "where neighbour lists get room in memory, first those that can be drawn from and then all, they take it from rows",
     "graphs": "where no neighbour lists are in memory they are mapped, and faults on them are the epoch",
 }
 SHOWN = {"crossover": show_crossover, "wrong": show_wrong, "devices": show_devices, "tenth": show_tenth, "least": show_least,
