@@ -606,7 +606,7 @@ static void switches_take_their_time(void **state)
 }
 
 /* Parts of an epoch and of its preparation take virtual time of their own: Ginex' passes over a superbatch, DiskGNN's
- * search for segment and disk cache. Renewed as golden_times is. */
+ * search for segment and disk cache, its packing row by row. Renewed as golden_times is. */
 static void parts_take_their_times(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -620,6 +620,7 @@ static void parts_take_their_times(void **state)
         {{GINEX, SET("ginex.superbatch=8")},
          {{"pass1_ns", 89690}, {"pass2_ns", 146352}, {"pass3_ns", 306311}, {"fill_ns", 14476133}}},
         {{DISKGNN_PAGES}, {{"search_prepare_ns", 0}}},
+        {{DISKGNN, SET("diskgnn.packing=individual"), SET("diskgnn.pack_workers=2")}, {{"pack_prepare_ns", 43708858}}},
         {{DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.disk_limit=0.2"), SET("diskgnn.search=approximate")},
          {{"search_prepare_ns", 442838}}},
         {{DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.disk_limit=0.2"), SET("diskgnn.search=exact")},
