@@ -7,6 +7,7 @@
 #include "harness/graph/triples.h"
 #include "harness/storage/exact.h"
 #include "systems/mariusgnn/mariusgnn.h"
+#include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
 #include "tests/support/link_run.h"
 #include "tests/support/seed.h"
@@ -60,20 +61,6 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-4 * fabs(b);
 }
 
-static unsigned char *slurp_triples(const struct marius_store *store, size_t *bytes)
-{
-    FILE *const file = fopen(gnn_prepared_path(&store->prepared, "triples").text, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *bytes = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *const data = malloc(*bytes + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
-    (void)fclose(file);
-    return data;
-}
-
 /* Whatever the window holds, training edges lie the same: all of them, ranges of several buckets, one bucket. */
 static void test_triples_scattered_in_ranges_are_the_same(void **state)
 {
@@ -89,7 +76,8 @@ static void test_triples_scattered_in_ranges_are_the_same(void **state)
     must(link_run_open(&run), &run.err);
     const struct marius_store_config config = {.partitions = 8, .triples = true};
     must(marius_store_open(&run.env, &config, &store, &f.err), &f.err);
-    unsigned char *const all = slurp_triples(&store, &bytes);
+    char *const all = data_read(store.prepared.dir, "triples", &bytes);
+    assert_non_null(all);
     for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
         struct marius_store other = {.prepared = {.world = f.world},
                                      .partitions = store.partitions,
@@ -99,7 +87,8 @@ static void test_triples_scattered_in_ranges_are_the_same(void **state)
             .env = &run.env, .store = &other, .old_to_new = store.old_to_new, .window_bytes = windows[w]};
         (void)snprintf(other.prepared.dir, sizeof other.prepared.dir, "%s", f.scratch.dir);
         must(marius_scatter_triples(&scatter, &f.err), &f.err);
-        unsigned char *const found = slurp_triples(&other, &other_bytes);
+        char *const found = data_read(other.prepared.dir, "triples", &other_bytes);
+        assert_non_null(found);
         assert_int_equal(other_bytes, bytes);
         assert_memory_equal(found, all, bytes);
         assert_memory_equal(other.triple_start, store.triple_start, (64 + 1) * sizeof *store.triple_start);

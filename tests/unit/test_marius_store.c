@@ -5,6 +5,7 @@
 #include "systems/mariusgnn/policy.h"
 #include "systems/mariusgnn/resident_edges.h"
 #include "systems/mariusgnn/store.h"
+#include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
 #include "tests/support/seed.h"
 
@@ -30,16 +31,9 @@ struct pair {
 /* A whole file of the store. */
 static unsigned char *slurp(const struct marius_store *store, const char *name, size_t *bytes)
 {
-    FILE *const file = fopen(gnn_prepared_path(&store->prepared, name).text, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *bytes = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *const data = malloc(*bytes + 1);
+    char *const data = data_read(store->prepared.dir, name, bytes);
     assert_non_null(data);
-    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
-    (void)fclose(file);
-    return data;
+    return (unsigned char *)data;
 }
 
 static void open_store(struct fixture *f, uint32_t partitions, bool training_first, struct marius_store *store)
