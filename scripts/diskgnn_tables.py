@@ -15,6 +15,7 @@ compares it (tests/style/test_results.sh).
   scripts/diskgnn_tables.py --parts table1,fig14 --rows DiskGNN --scale 1/1 # 45 minutes beside other work, and 25 GB for graph samples in TMPDIR
   scripts/diskgnn_tables.py --parts table1 --rows Ginex --scale 1/1  # 47 minutes, 19 GB of memory; --rows MariusGNN: 61 minutes, 41 GB in TMPDIR
   scripts/diskgnn_tables.py --parts table4,table5 --scale 1/1        # an hour each, 10 GB of memory and 17 GB in TMPDIR
+  scripts/diskgnn_tables.py --parts fig13 --scale 1/1 --millions 0,4,20   # two hours beside other work, 16 GB of memory
 
 What another scale gave of a part stays in the CSV file, and on the page beside it.
 """
