@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 
-from results_page import Part, finding, read_csv, table, write_csv
+from results_page import finding, make_page, read_csv, table, write_csv
 
 NODES = {"papers100m-sym": 111059956, "friendster-sym": 65608366}
 ROW_BYTES = 512
@@ -419,14 +419,7 @@ def generated(lines):
 
 
 def main():
-    a = parse_arguments()
-    if not a.write and not a.check:
-        run_all(a)
-    part, text = Part(a.page, "from diskgnn.csv"), generated(read_csv(a.csv))
-    if a.check:
-        part.check(text, a.csv, "scripts/diskgnn_tables.py --write")
-    part.write(text)
-    print(text)
+    make_page(parse_arguments(), "diskgnn.csv", run_all, generated)
 
 
 if __name__ == "__main__":

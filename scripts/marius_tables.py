@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from results_page import Part, finding, read_csv, table, write_csv
+from results_page import finding, make_page, read_csv, table, write_csv
 
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published/mariusgnn.csv")
 FIELDS = ["part", "scale", "row", "column", "value"]
@@ -426,14 +426,7 @@ def generated(lines):
 
 
 def main():
-    a = parse_arguments()
-    if not a.write and not a.check:
-        run_all(a)
-    part, text = Part(a.page, "from marius.csv"), generated(read_csv(a.csv))
-    if a.check:
-        part.check(text, a.csv, "scripts/marius_tables.py --write")
-    part.write(text)
-    print(text)
+    make_page(parse_arguments(), "marius.csv", run_all, generated)
 
 
 if __name__ == "__main__":

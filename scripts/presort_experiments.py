@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-from results_page import Part, finding, read_csv, table, write_csv
+from results_page import finding, make_page, read_csv, table, write_csv
 
 FIELDS = ["part", "row", "column", "value"]
 SATA, NVME = "gnndrive-paper", "agnes-paper"
@@ -639,7 +639,7 @@ CAUSES = {
     "last": "an epoch's last hyperbatch is what full ones leave over: where it is short, the next epoch's first one is not prepared when it ends, "
                "which is in the column of the time before the first rows",
     "lists": "where neighbour lists get room in memory, first those that can be drawn from and then all, they take it from rows",
-    "graphs": "where no neighbour lists are in memory they are mapped, and faults on them are the epoch",
+    "graphs": "where no neighbour lists are in memory they are swept, or mapped where there is no room for that either",
 }
 SHOWN = {"crossover": show_crossover, "wrong": show_wrong, "devices": show_devices, "tenth": show_tenth, "least": show_least,
          "cliffs": show_cliffs, "graphs": show_graphs}
@@ -655,14 +655,7 @@ def generated(lines):
 
 
 def main():
-    a = parse_arguments()
-    if not a.write and not a.check:
-        run_all(a)
-    part, text = Part(a.page, "from presort_experiments.csv"), generated(read_csv(a.csv))
-    if a.check:
-        part.check(text, a.csv, "scripts/presort_experiments.py --write")
-    part.write(text)
-    print(text)
+    make_page(parse_arguments(), "presort_experiments.csv", run_all, generated)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,18 @@ class Part:
         sys.exit(0 if self.before == self.head + text + self.tail else f"{self.page} is not what {source} gives: run {command}")
 
 
+def make_page(a, mark, run_all, generated):
+    """What is left of a script whose page comes from a CSV file: runs, unless --write or --check is given; then writes the generated
+    part of --page, between marks that name the file, from --csv, or compares it."""
+    if not a.write and not a.check:
+        run_all(a)
+    part, text = Part(a.page, f"from {mark}"), generated(read_csv(a.csv))
+    if a.check:
+        part.check(text, a.csv, f"scripts/{os.path.basename(sys.argv[0])} --write")
+    part.write(text)
+    print(text)
+
+
 def table(headings, rows):
     """Lines of a table, with the empty one behind it."""
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
