@@ -1,5 +1,4 @@
-/* The order of a window's loads, and of what a hop wants, in place and without memory of its own (heap sort; by digits
- * of the node).
+/* The order of a window's loads, in place and without memory of its own (heap sort).
  *
  * Extents hold a window's sorted rows in the order in which the sweep met them, which is that of the loads. Without
  * packed rows that is ascending, as replacement leaves them. */
@@ -14,7 +13,5 @@ uint32_t presort_order_as_swept(const struct presort_hot *hot, const struct pres
                                 struct presort_load *loads, uint32_t count);
 /* Ascending by row, as far as they are not; no load is marked. Returns how many had to be sorted. */
 uint32_t presort_order_by_row(struct presort_load *loads, uint32_t count);
-/* Ascending by their upper half, the node (rounds.c). */
-void presort_order_wants(uint64_t *wants, uint64_t count);
 
 #endif

@@ -3,10 +3,10 @@
 #include "harness/base/id_map.h"
 #include "harness/base/id_width.h"
 #include "harness/base/log.h"
+#include "harness/base/sort_keys.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/draw.h"
 #include "systems/presort/distribute.h"
-#include "systems/presort/order.h"
 #include "systems/presort/tape.h"
 
 #include <assert.h>
@@ -291,7 +291,7 @@ static enum gnn_status collect_wants(struct presort_rounds *r, struct gnn_err *e
     r->missing = at - begin;
     r->wants = (uint64_t *)(void *)(r->drawn + r->words) - r->want_count;
     gnn_charge(r->world, GNN_WORK_SORTED_KEY, r->want_count);
-    presort_order_wants(r->wants, r->want_count);
+    gnn_sort_keys(r->wants, r->want_count, 32, 64);
     return GNN_OK;
 }
 

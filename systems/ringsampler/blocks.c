@@ -211,7 +211,7 @@ static enum gnn_status find_first(struct rs_thread *thread, const struct rs_hop 
             return neighbour_error(thread, hop, p, err);
         pairs[known + (uint64_t)p] = (uint64_t)hop->col[p] << 32 | (known + p);
     }
-    rs_sort(pairs, count, 0, 32 + rs_bits(universe));
+    gnn_sort_keys(pairs, count, 0, 32 + rs_bits(universe));
     uint32_t head = 0;
     for (uint64_t i = 0; i < count; i++) {
         if (i == 0 || pairs[i] >> 32 != pairs[i - 1] >> 32)
@@ -327,7 +327,7 @@ enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *b, uint32_
     if (hash)
         gnn_charge(world, GNN_WORK_HASHED_ID, hop->sample_count);
     else
-        gnn_charge(world, GNN_WORK_SORTED_KEY, rs_sort_work((uint64_t)known + hop->sample_count));
+        gnn_charge(world, GNN_WORK_SORTED_KEY, gnn_sort_keys_work((uint64_t)known + hop->sample_count));
     if (chained) {
         sort_rows(hop);
         gnn_charge(world, GNN_WORK_SORTED_KEY, hop->sample_count);

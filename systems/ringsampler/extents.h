@@ -5,16 +5,9 @@
 #ifndef RINGSAMPLER_EXTENTS_H
 #define RINGSAMPLER_EXTENTS_H
 
+#include "harness/base/sort_keys.h"
 #include "harness/oocgnn.h"
 
-/* Sorts by the bits [low_bit, 64) of the key at least, in place. Bits from high_bit on are zero in every key. */
-void rs_sort(uint64_t *keys, uint64_t count, uint32_t low_bit, uint32_t high_bit);
-/* Returns what sorting costs in GNN_WORK_SORTED_KEY, the cost of a key in a list of ten: every key once in each step of
- * evenly spread keys, and once in its short list. */
-uint64_t rs_sort_work(uint64_t count);
-/* Groups the keys by the eight bits below high_bit: one step of the sort. Group g is keys[starts[g], starts[g + 1]). */
-enum { RS_PARTS = 256 };
-void rs_partition(uint64_t *keys, uint64_t count, uint32_t high_bit, uint64_t starts[RS_PARTS + 1]);
 /* Returns the bits that values up to `largest` take, at least 1. */
 uint32_t rs_bits(uint64_t largest);
 

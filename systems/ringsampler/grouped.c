@@ -68,7 +68,7 @@ static void make_direct_reads(const struct grouped *x, struct group *g, uint32_t
     for (uint32_t i = 0; i < count; i++)
         g->entries[i] = g->entries[i] << GROUP_SLOT_BITS | i;
     if (!x->rules.one_each)
-        rs_sort(g->entries, count, 0, x->key_bits);
+        gnn_sort_keys(g->entries, count, 0, x->key_bits);
     uint64_t buffer_bytes = 0;
     g->read_count = 0;
     for (uint64_t next = 0; next < count; next = g->extents[g->read_count++].end) {

@@ -234,7 +234,7 @@ static enum gnn_status read_nodes(struct sorted *x, uint64_t begin, uint64_t end
                             : draw_entry(x, sizeof(uint64_t), entries[begin], x->drawn + count);
         assert(count <= DRAWN_MAX);
         if (batches > 1 || x->hops[0]->replace)
-            rs_sort(x->drawn, count, x->rules.slot_bits, x->key_bits);
+            gnn_sort_keys(x->drawn, count, x->rules.slot_bits, x->key_bits);
         for (uint32_t i = 0; i < count; i++)
             GNN_TRY(join(x, x->drawn[i], err));
     }
@@ -247,13 +247,13 @@ static enum gnn_status read_parts(struct sorted *x, struct gnn_err *err)
     uint64_t *const entries = x->base.thread->entries;
     const uint32_t high_bit = TARGET_BITS + rs_bits(x->base.thread->s->env->dataset->node_count);
     if (high_bit <= TARGET_BITS + 8) {
-        rs_sort(entries, x->entry_count, TARGET_BITS, high_bit);
+        gnn_sort_keys(entries, x->entry_count, TARGET_BITS, high_bit);
         return read_nodes(x, 0, x->entry_count, err);
     }
-    uint64_t starts[RS_PARTS + 1];
-    rs_partition(entries, x->entry_count, high_bit, starts);
-    for (uint32_t g = 0; g < RS_PARTS; g++) {
-        rs_sort(entries + starts[g], starts[g + 1] - starts[g], TARGET_BITS, high_bit - 8);
+    uint64_t starts[GNN_KEY_PARTS + 1];
+    gnn_partition_keys(entries, x->entry_count, high_bit, starts);
+    for (uint32_t g = 0; g < GNN_KEY_PARTS; g++) {
+        gnn_sort_keys(entries + starts[g], starts[g + 1] - starts[g], TARGET_BITS, high_bit - 8);
         GNN_TRY(read_nodes(x, starts[g], starts[g + 1], err));
     }
     return GNN_OK;
@@ -263,7 +263,7 @@ static enum gnn_status sweep(struct sorted *x, struct gnn_err *err)
 {
     if (x->entry_count == 0)
         return GNN_OK;
-    gnn_charge(x->base.reads.world, GNN_WORK_SORTED_KEY, rs_sort_work(x->entry_count));
+    gnn_charge(x->base.reads.world, GNN_WORK_SORTED_KEY, gnn_sort_keys_work(x->entry_count));
     GNN_TRY(read_parts(x, err));
     GNN_TRY(end_read(x, err));
     GNN_TRY(hand_over(x, err));

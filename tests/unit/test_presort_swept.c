@@ -1,8 +1,8 @@
 /* presort's swept neighbour lists: mini-batches that are drawn together, request by request; the tapes on which they
  * wait; limits, full disks and failures (docs/invariants.md, presort: 13). */
+#include "harness/base/sort_keys.h"
 #include "harness/graph/invariants.h"
 #include "harness/sample/draw.h"
-#include "systems/presort/order.h"
 #include "systems/presort/rounds.h"
 #include "systems/presort/spool.h"
 #include "tests/support/fixture.h"
@@ -450,7 +450,7 @@ static void test_wants_are_in_order(void **state)
                 wants[i] = gnn_rng_below(&rng, nodes) << 32 | i;
                 sum_before += wants[i];
             }
-            presort_order_wants(wants, count);
+            gnn_sort_keys(wants, count, 32, 64);
             for (uint64_t i = 0; i < count; i++) {
                 sum += wants[i];
                 assert_true(i == 0 || wants[i - 1] >> 32 <= wants[i] >> 32);

@@ -39,7 +39,7 @@ static void test_sort_is_a_sort(void **state)
             keys[i] = expected[i] = gnn_rng_next(&rng) >> (64 - cases[c].bits);
         keys[n] = 42; /* a neighbour that is not ours */
         qsort(expected, n, sizeof *expected, ascending);
-        rs_sort(keys, n, 0, cases[c].bits);
+        gnn_sort_keys(keys, n, 0, cases[c].bits);
         assert_memory_equal(keys, expected, n * sizeof *keys);
         assert_int_equal(keys[n], 42);
         free(expected);
@@ -56,7 +56,7 @@ static void test_sort_down_to_a_bit(void **state)
     uint64_t sum = 0, sorted_sum = 0;
     for (uint64_t i = 0; i < COUNT; i++)
         sum += keys[i] = gnn_rng_next(&rng) >> (64 - HIGH);
-    rs_sort(keys, COUNT, LOW, HIGH);
+    gnn_sort_keys(keys, COUNT, LOW, HIGH);
     for (uint64_t i = 0; i < COUNT; i++) {
         assert_true(i == 0 || keys[i - 1] >> LOW <= keys[i] >> LOW);
         sorted_sum += keys[i];
@@ -99,7 +99,7 @@ static void test_extents_cover_every_entry_once(void **state)
             entries[i] = wanted[i] << SLOT_BITS | i;
         }
         if (!cases[c].one_each)
-            rs_sort(entries, ENTRIES, 0, 24);
+            gnn_sort_keys(entries, ENTRIES, 0, 24);
         memset(out, 0, sizeof out);
         uint64_t next = 0, reads = 0, last_end = 0;
         while (next < ENTRIES) {
