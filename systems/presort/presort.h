@@ -79,6 +79,7 @@ struct presort_sizes {
     uint32_t windows_max;   /* of a hyperbatch */
     uint32_t members_max;   /* rows of all of them together */
     uint32_t window_rows;   /* rows of one */
+    uint32_t lone_rows;     /* of one that is a single mini-batch's */
     uint32_t slots;         /* rows in memory */
     uint32_t blocks_max;    /* of a hyperbatch in the scratch file */
     uint32_t merge_buffers; /* of merged reads in flight; 0: each direct row is read by itself */

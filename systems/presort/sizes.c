@@ -61,6 +61,7 @@ struct presort_windows_config presort_windows_config_of(const struct gnn_env *en
                                            .windows_max = sizes->windows_max,
                                            .members_max = sizes->members_max,
                                            .rows_max = sizes->window_rows,
+                                           .lone_rows_max = sizes->lone_rows,
                                            .batches_max = config->window};
 }
 
@@ -97,7 +98,7 @@ static void add_tables(struct gnn_memory_plan *plan, const struct presort_config
 {
     const struct gnn_env *const env = plan->env;
     struct presort_sizes none = *sizes;
-    none.slots = none.members_max = none.windows_max = none.window_rows = none.blocks_max = 0;
+    none.slots = none.members_max = none.windows_max = none.window_rows = none.lone_rows = none.blocks_max = 0;
     none.staging_bytes = 0;
     const struct presort_windows_config windows = presort_windows_config_of(env, config, &none);
     const struct presort_belady_config belady = presort_belady_config_of(env, config, &none);
@@ -282,7 +283,8 @@ static void choose_rows(struct gnn_memory_plan *plan, const struct presort_confi
     out->slots = (uint32_t)gnn_min_u64(gnn_max_u64(gnn_min_u64(rows, nodes), least_slots(plan)), INT32_MAX);
     const uint64_t most = out->slots >= nodes ? nodes : out->slots / 2; /* two windows are in memory */
     const uint64_t wanted = gnn_max_u64(out->slots * (uint64_t)config->window_share / 100, largest_batch(plan));
-    out->window_rows = (uint32_t)gnn_min_u64(gnn_min_u64(wanted, most), out->members_max);
+    out->lone_rows = (uint32_t)gnn_min_u64(most, out->members_max);
+    out->window_rows = (uint32_t)gnn_min_u64(wanted, out->lone_rows);
     gnn_plan_part(plan, "rows", "--batch or --fanout", gnn_mul_bytes(out->slots, slot_bytes(env, config)));
 }
 

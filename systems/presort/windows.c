@@ -10,7 +10,7 @@ uint64_t presort_windows_bytes(const struct presort_windows_config *c)
 {
     const uint64_t lists = gnn_mul_bytes(c->members_max, sizeof(gnn_node));
     const uint64_t windows = gnn_mul_bytes(c->windows_max, 2 * sizeof(uint32_t));
-    const uint64_t fresh = gnn_mul_bytes(c->rows_max, sizeof(gnn_node));
+    const uint64_t fresh = gnn_mul_bytes(c->lone_rows_max, sizeof(gnn_node));
     return gnn_add_bytes(gnn_add_bytes(lists, windows),
                          gnn_add_bytes(fresh, gnn_bitset_words(c->node_count) * sizeof(uint64_t)));
 }
@@ -19,10 +19,10 @@ enum gnn_status presort_windows_open(struct gnn_world *world, const struct preso
                                      struct presort_windows *out, struct gnn_err *err)
 {
     const uint32_t windows = config->windows_max;
-    assert(config->rows_max <= config->members_max);
+    assert(config->rows_max <= config->lone_rows_max && config->lone_rows_max <= config->members_max);
     *out = (struct presort_windows){.world = world, .config = *config};
     GNN_MEM_NEW(world, out->lists.rows, config->members_max, "presort members", GNN_MEM_PLAIN, err);
-    GNN_MEM_NEW(world, out->fresh, config->rows_max, "presort rows of a mini-batch", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, out->fresh, config->lone_rows_max, "presort rows of a mini-batch", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, out->lists.end, windows, "presort ends of windows", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, out->batch_end, windows, "presort mini-batches of windows", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, out->present, gnn_bitset_words(config->node_count), "presort rows of a window", GNN_MEM_PLAIN,
@@ -74,7 +74,9 @@ static void close_window(struct presort_windows *w)
 /* Adds the nodes to the open window unless its rows would be more than the limit; then nothing has changed. */
 static bool add_nodes(struct presort_windows *w, const gnn_node *nodes, uint32_t count)
 {
-    const uint32_t room = gnn_min_u32(w->config.rows_max, w->config.members_max - members_of(w)) - w->open_rows;
+    const uint32_t most = w->open_batches > 0 ? w->config.rows_max : w->config.lone_rows_max;
+    const uint32_t left = gnn_min_u32(most, w->config.members_max - members_of(w));
+    const uint32_t room = left > w->open_rows ? left - w->open_rows : 0;
     uint32_t fresh = 0, i;
     gnn_charge(w->world, GNN_WORK_TABLE_ENTRY, count);
     for (i = 0; i < count && fresh <= room; i++)
@@ -112,7 +114,7 @@ enum gnn_status presort_windows_take(struct presort_windows *w, const gnn_node *
     return gnn_fail(err, GNN_ECAP,
                     "presort: a mini-batch has %" PRIu32 " rows, and memory has room for windows of %" PRIu32
                     ": raise --memory, presort.row_memory or presort.list_memory, or lower --batch or --fanout",
-                    count, w->config.rows_max);
+                    count, w->config.lone_rows_max);
 }
 
 void presort_windows_end(struct presort_windows *w)

@@ -1,6 +1,7 @@
 /* Windows: an epoch's mini-batches in their order, cut into runs whose rows are in memory together. A window takes
  * mini-batches until its distinct rows would pass a limit, so that the memory of a window is known before any
- * mini-batch is drawn; a hyperbatch takes windows until its lists are full.
+ * mini-batch is drawn; one that passes it alone has a window of its own, up to what memory holds of one. A hyperbatch
+ * takes windows until its lists are full.
  *
  * Memory   presort_windows_bytes(): 4 bytes a member, 8 a window, a bit a node, 4 a row of the largest mini-batch */
 #ifndef PRESORT_WINDOWS_H
@@ -11,7 +12,8 @@
 struct presort_windows_config {
     uint32_t node_count;
     uint32_t windows_max, members_max; /* of a hyperbatch */
-    uint32_t rows_max;                 /* of a window, at most members_max */
+    uint32_t rows_max;                 /* of a window, at most lone_rows_max */
+    uint32_t lone_rows_max;            /* of one that is a single mini-batch's, at most members_max */
     uint32_t batches_max;              /* of a window; 0: any number */
 };
 
@@ -24,7 +26,7 @@ struct presort_windows {
     uint32_t open_batches, open_rows;
     uint32_t largest;  /* rows of the largest window since open */
     uint64_t *present; /* a set of nodes: those of the open window */
-    gnn_node *fresh;   /* (rows_max) what a mini-batch adds */
+    gnn_node *fresh;   /* (lone_rows_max) what a mini-batch adds */
 };
 
 uint64_t presort_windows_bytes(const struct presort_windows_config *config);

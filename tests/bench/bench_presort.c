@@ -182,6 +182,7 @@ static enum gnn_status open_windows(struct bench *b, uint32_t window, struct gnn
         .windows_max = gnn_min_u32((uint32_t)gnn_div_up(b->batches, window) * EPOCHS, PRESORT_WINDOWS_MAX),
         .members_max = members,
         .rows_max = members,
+        .lone_rows_max = members,
         .batches_max = window};
     presort_windows_close(&b->windows);
     GNN_TRY(presort_windows_open(b->world, &config, &b->windows, err));

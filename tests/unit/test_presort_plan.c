@@ -599,7 +599,7 @@ static void test_windows_hold_what_fits(void **state)
 {
     (void)state;
     const struct presort_windows_config config = {
-        .node_count = ROWS, .windows_max = 4, .members_max = 12, .rows_max = 5};
+        .node_count = ROWS, .windows_max = 4, .members_max = 12, .rows_max = 5, .lone_rows_max = 5};
     static const gnn_node batches[][4] = {{9, 2, 150, 4}, {2, 4, 9, 199}, {0, 1, 2, 4}, {70, 64, 63, 65}, {5, 6, 7, 8}};
     static const gnn_node expected[] = {2, 4, 9, 150, 199, 0, 1, 2, 4};
     struct presort_windows w;
@@ -632,7 +632,7 @@ static void test_a_mini_batch_above_the_limit_is_refused(void **state)
 {
     (void)state;
     const struct presort_windows_config config = {
-        .node_count = ROWS, .windows_max = 4, .members_max = 30, .rows_max = 3, .batches_max = 1};
+        .node_count = ROWS, .windows_max = 4, .members_max = 30, .rows_max = 3, .lone_rows_max = 3, .batches_max = 1};
     static const gnn_node nodes[] = {1, 2, 3, 4};
     struct presort_windows w;
     struct gnn_err err = {0};
@@ -652,6 +652,37 @@ static void test_a_mini_batch_above_the_limit_is_refused(void **state)
     presort_windows_close(&w);
 }
 
+/* Estimates of the largest mini-batch can be too low: one that passes the usual limit has a window alone. */
+static void test_a_mini_batch_may_have_a_window_alone(void **state)
+{
+    (void)state;
+    const struct presort_windows_config config = {
+        .node_count = ROWS, .windows_max = 4, .members_max = 12, .rows_max = 3, .lone_rows_max = 5};
+    static const gnn_node few[] = {1, 2}, many[] = {2, 3, 4, 5, 6}, one[] = {6}, other[] = {7},
+                          most[] = {1, 2, 3, 4, 5, 6};
+    static const gnn_node expected[] = {1, 2, 2, 3, 4, 5, 6, 7};
+    struct presort_windows w;
+    struct gnn_err err = {0};
+    bool taken;
+    must(presort_windows_open(world, &config, &w, &err), &err);
+    presort_windows_begin(&w);
+    assert_int_equal(presort_windows_take(&w, most, 6, &taken, &err), GNN_ECAP);
+    assert_non_null(strstr(err.message, "6 rows, and memory has room for windows of 5"));
+    err = (struct gnn_err){0};
+    must(presort_windows_take(&w, few, 2, &taken, &err), &err);
+    must(presort_windows_take(&w, many, 5, &taken, &err), &err);
+    assert_true(taken);
+    must(presort_windows_take(&w, one, 1, &taken, &err), &err); /* what it holds joins it, nothing else does */
+    must(presort_windows_take(&w, other, 1, &taken, &err), &err);
+    assert_true(taken);
+    presort_windows_end(&w);
+    assert_int_equal(w.lists.windows, 3);
+    assert_int_equal(w.lists.end[1], 7);
+    assert_memory_equal(w.lists.rows, expected, sizeof expected);
+    assert_int_equal(w.largest, 5);
+    presort_windows_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -664,6 +695,7 @@ int main(void)
         cmocka_unit_test(test_packed_rows_are_limited_first),
         cmocka_unit_test(test_windows_hold_what_fits),
         cmocka_unit_test(test_a_mini_batch_above_the_limit_is_refused),
+        cmocka_unit_test(test_a_mini_batch_may_have_a_window_alone),
     };
     return cmocka_run_group_tests(tests, open_world, measured_world_close);
 }
