@@ -1,15 +1,18 @@
 /* presort's epoch: two hyperbatches, one behind the other, and in the one that trains two windows.
  *
  *     prepare    inspect, plan and distribute hyperbatch h + 1, also over the epoch's end (ahead=true)
+ *     inspect    draw mini-batches for it, T threads; with T = 1 it does so itself
  *     load       bring in window j + 1 of hyperbatch h
- *     assemble   draw the mini-batches of window j again, copy their rows to an input
- *     train
+ *     assemble   draw the mini-batches of window j again, copy their rows to an input: T threads (handout.h)
+ *     train      in the order of the mini-batches
  *
- * Each stage is one thread. The progress counts, since the run began, the hyperbatches that are prepared and those that
- * are released, and the windows that are loaded and assembled. A hyperbatch is prepared where the one two before it
- * was; a window is loaded once the one two before it is assembled. So each stage waits for its own piece in earlier
- * stages and for earlier pieces in later ones, and nothing waits in a circle. */
+ * The progress counts, since the run began, the hyperbatches that are prepared and those that are released, and the
+ * windows that are loaded and assembled. A hyperbatch is prepared where the one two before it was; a window is loaded
+ * once the one two before it is assembled. So each stage waits for its own piece in earlier stages and for earlier
+ * pieces in later ones. A thread that assembles has an input before it takes a mini-batch: whoever trains next has one,
+ * and nothing waits in a circle. */
 #include "systems/presort/distribute.h"
+#include "systems/presort/handout.h"
 #include "systems/presort/load.h"
 #include "systems/presort/rounds.h"
 #include "systems/presort/spool.h"
@@ -26,14 +29,16 @@ struct epoch {
     struct presort *s;
     const struct gnn_env *env;
     uint64_t number;
-    struct gnn_queue *spare, *assembled; /* of struct presort_input */
-    struct presort_input inputs[PRESORT_INPUTS];
+    struct gnn_queue *spare; /* of struct presort_input */
+    struct gnn_reorder *assembled;
+    struct presort_input inputs[PRESORT_INPUTS_MAX];
     struct presort_prepared prepared;
-    uint64_t prepare_ns;                     /* before the first window could be loaded */
-    uint64_t first_hyperbatch, first_window; /* of the run, that are this epoch's */
-    uint64_t hyperbatches, windows;          /* of the epoch */
-    struct presort_decision planned;         /* of the epoch's hyperbatches together */
-    uint64_t trained_rows, evictions;
+    uint64_t prepare_ns;                        /* before the first window could be loaded */
+    uint64_t first_hyperbatch, first_window;    /* of the run, that are this epoch's */
+    uint64_t hyperbatches, windows;             /* of the epoch */
+    struct presort_decision planned;            /* of the epoch's hyperbatches together */
+    uint64_t trained_rows[PRESORT_THREADS_MAX]; /* of each thread that assembles */
+    uint64_t evictions;
 };
 
 static struct presort_hyperbatch *hyperbatch_of(const struct epoch *e, uint64_t g)
@@ -74,6 +79,7 @@ static enum gnn_status prepare_stage(void *ctx, struct gnn_worker *worker, struc
         worker->items += x->batches;
         gnn_progress_add(progress, PRESORT_PREPARED);
     }
+    presort_preparer_done(e->s->preparer);
     return GNN_OK;
 }
 
@@ -104,7 +110,7 @@ static enum gnn_status load_windows(struct epoch *e, struct presort_hyperbatch *
         GNN_TRY(status);
         e->windows++;
         worker->items++;
-        gnn_progress_add(progress, PRESORT_LOADED);
+        presort_handout_window(e->s->handout, x, j);
     }
     return GNN_OK;
 }
@@ -127,55 +133,50 @@ static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct g
 
 /* ---- assemble ---- */
 
-static enum gnn_status assemble_batch(struct epoch *e, uint32_t k, struct gnn_worker *worker, struct gnn_err *err)
+/* What comes back from a tape is drawn in order, by the one thread that there is then. */
+static enum gnn_status draw_again(struct epoch *e, const struct presort_taken *taken, uint32_t thread,
+                                  struct gnn_batch *out, struct gnn_err *err)
+{
+    struct presort_spool *const spool = e->s->spool;
+    assert(spool == NULL || e->s->setup.sizes.threads == 1);
+    if (spool != NULL && taken->begins)
+        presort_spool_begin(spool, &taken->spooled);
+    if (spool != NULL)
+        presort_spool_next(spool);
+    return gnn_sampling_draw(e->s->sampling, thread, taken->batch, out, err);
+}
+
+static enum gnn_status assemble_batch(struct epoch *e, const struct presort_taken *taken, struct presort_input *input,
+                                      uint32_t thread, struct gnn_err *err)
 {
     const uint64_t row_bytes = e->env->dataset->row_bytes;
-    void *popped;
-    GNN_TRY(gnn_check_stop(e->env, err));
-    GNN_TRY(gnn_queue_pop(e->spare, &popped));
-    struct presort_input *const input = popped;
-    if (e->s->spool != NULL)
-        presort_spool_next(e->s->spool);
-    GNN_TRY(gnn_sampling_draw(e->s->sampling, 0, k, input->batch, err));
+    GNN_TRY(draw_again(e, taken, thread, input->batch, err));
     const struct gnn_batch_view *const view = gnn_batch_view(input->batch);
     GNN_TRY(gnn_train_input_reserve(input->input, view->node_count, err));
     unsigned char *to = (unsigned char *)input->input->rows.data;
     gnn_charge(e->env->world, GNN_WORK_TABLE_ENTRY, view->node_count);
     for (uint32_t i = 0; i < view->node_count; i++, to += row_bytes)
         gnn_mem_copy(e->env->world, to, presort_row(e->s->loader, view->nodes[i]), row_bytes);
-    GNN_TRY(gnn_train_input_stage(input->input, 0, view, NULL, err));
-    e->trained_rows += view->node_count;
-    worker->items++;
-    return gnn_queue_push(e->assembled, input);
-}
-
-static enum gnn_status assemble_hyperbatch(struct epoch *e, const struct presort_hyperbatch *x, uint64_t *window,
-                                           struct gnn_worker *worker, struct gnn_err *err)
-{
-    if (e->s->spool != NULL)
-        presort_spool_begin(e->s->spool, &x->spooled);
-    for (uint32_t j = 0, batch = 0; j < x->windows; j++) {
-        GNN_TRY(gnn_progress_wait(e->s->progress, PRESORT_LOADED, (int64_t)++ * window));
-        for (; batch < x->batch_end[j]; batch++)
-            GNN_TRY(assemble_batch(e, x->first_batch + batch, worker, err));
-        gnn_progress_add(e->s->progress, PRESORT_ASSEMBLED);
-    }
-    return GNN_OK;
+    presort_handout_give(e->s->handout, taken->batch);
+    e->trained_rows[thread] += view->node_count;
+    return gnn_train_input_stage(input->input, thread, view, NULL, err);
 }
 
 static enum gnn_status assemble_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    uint64_t window = e->first_window, g = e->first_hyperbatch;
-    for (bool last = false; !last; g++) {
-        const struct presort_hyperbatch *const x = hyperbatch_of(e, g);
-        GNN_TRY(gnn_progress_wait(e->s->progress, PRESORT_PREPARED, (int64_t)g + 1));
-        last = is_last(e, x);
-        GNN_TRY(assemble_hyperbatch(e, x, &window, worker, err));
-        gnn_progress_add(e->s->progress, PRESORT_RELEASED);
+    for (;; worker->items++) {
+        struct presort_taken taken;
+        void *popped;
+        bool some;
+        GNN_TRY(gnn_check_stop(e->env, err));
+        GNN_TRY(gnn_queue_pop(e->spare, &popped));
+        GNN_TRY(presort_handout_take(e->s->handout, &taken, &some));
+        if (!some)
+            return GNN_OK;
+        GNN_TRY(assemble_batch(e, &taken, popped, worker->index, err));
+        GNN_TRY(gnn_reorder_put(e->assembled, taken.batch, popped));
     }
-    gnn_queue_done(e->assembled);
-    return GNN_OK;
 }
 
 /* ---- train ---- */
@@ -186,7 +187,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     for (;;) {
         void *popped;
         GNN_TRY(gnn_check_stop(e->env, err));
-        GNN_TRY(gnn_queue_pop(e->assembled, &popped));
+        GNN_TRY(gnn_reorder_take(e->assembled, &popped));
         if (popped == NULL)
             return GNN_OK;
         struct presort_input *const input = popped;
@@ -200,14 +201,14 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 
 static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    GNN_TRY(gnn_pipeline_queue(pipeline, "presort inputs", PRESORT_INPUTS, &e->spare, err));
-    for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
+    const struct presort_sizes *const sizes = &e->s->setup.sizes;
+    const uint32_t inputs = presort_inputs(sizes);
+    GNN_TRY(gnn_pipeline_queue(pipeline, "presort inputs", inputs, &e->spare, err));
+    for (uint32_t i = 0; i < inputs; i++) {
         e->inputs[i] = (struct presort_input){e->s->batches[i], &e->s->inputs[i]};
         GNN_TRY(gnn_queue_push(e->spare, &e->inputs[i]));
     }
-    GNN_TRY(gnn_pipeline_queue(pipeline, "presort assembled", PRESORT_INPUTS, &e->assembled, err));
-    gnn_queue_producers(e->assembled, 1);
-    return GNN_OK;
+    return gnn_pipeline_reorder(pipeline, inputs, sizes->batches, &e->assembled, err);
 }
 
 /* Without training a mini-batch is drawn once, and nothing is planned. */
@@ -231,8 +232,9 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     GNN_TRY(gnn_progress_join(e->s->progress, pipeline, err));
     GNN_TRY(open_queues(e, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "prepare", 1, prepare_stage, e, err));
+    GNN_TRY(presort_preparer_stage(e->s->preparer, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "load", 1, load_stage, e, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", 1, assemble_stage, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", e->s->setup.sizes.threads, assemble_stage, e, err));
     return gnn_pipeline_stage(pipeline, "train", 1, train_stage, e, err);
 }
 
@@ -244,6 +246,7 @@ static void report_plan(const struct epoch *e, const struct presort_loaded *load
     gnn_epoch_size(out, "topology_bytes",
                    e->s->setup.topology != NULL ? presort_topology_bytes(e->s->setup.topology) : 0);
     gnn_epoch_size(out, "topology_open_ns", e->s->topology_ns);
+    gnn_epoch_size(out, "threads", sizes->threads);
     gnn_epoch_size(out, "row_slots", sizes->slots);
     gnn_epoch_size(out, "random_read_bytes", sizes->costs.random_bytes);
     gnn_epoch_size(out, "sorted_load_bytes", sizes->costs.sorted_bytes);
@@ -293,22 +296,30 @@ static void report_packed(const struct epoch *e, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "hot_full", p->hot_full);
 }
 
+static uint64_t trained_rows(const struct epoch *e)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < e->s->setup.sizes.threads; i++)
+        rows += e->trained_rows[i];
+    return rows;
+}
+
 static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
 {
     struct gnn_counters *const c = &out->counters;
     struct presort_loaded loaded;
     presort_loader_take_counts(e->s->loader, &loaded);
-    const uint64_t loads = loaded.direct_rows + loaded.sorted_rows;
-    c->needed_bytes += e->trained_rows * e->env->dataset->row_bytes;
+    const uint64_t loads = loaded.direct_rows + loaded.sorted_rows, rows = trained_rows(e);
+    c->needed_bytes += rows * e->env->dataset->row_bytes;
     const struct presort_prepared *const p = &e->prepared;
     c->requested_bytes = p->sweep_bytes + loaded.direct_bytes + loaded.scratch_bytes + p->list_read_bytes;
     c->requested_ios = p->sweep_ios + loaded.direct_ios + loaded.scratch_ios + p->list_reads;
     c->requested_write_bytes = p->written_bytes + p->hot_written_bytes;
     c->requested_write_ios = p->writes + p->hot_writes;
-    c->rows_asked = e->trained_rows;
+    c->rows_asked = rows;
     c->rows_read = e->prepared.sweep_rows + loads;
     c->cache_misses = loads;
-    c->cache_hits = e->trained_rows > loads ? e->trained_rows - loads : 0;
+    c->cache_hits = rows > loads ? rows - loads : 0;
     c->cache_evictions = presort_preparer_evictions(e->s->preparer) - e->evictions;
     out->prepare_ns = e->prepare_ns;
     report_plan(e, &loaded, out);
@@ -367,6 +378,7 @@ static void begin(struct epoch *e)
     e->first_hyperbatch = gnn_progress_count(s->progress, PRESORT_RELEASED);
     e->first_window = gnn_progress_count(s->progress, PRESORT_ASSEMBLED);
     e->evictions = presort_preparer_evictions(s->preparer);
+    presort_handout_begin(s->handout, s->setup.sizes.batches, e->first_window);
 }
 
 enum gnn_status presort_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)

@@ -6,7 +6,7 @@ enum gnn_status presort_sampling_open(const struct presort_setup *setup, struct 
                                       struct gnn_sampling **out, struct gnn_err *err)
 {
     struct gnn_sampling_config sampling = {
-        .workers = 1, .advice = setup->config->readahead, .floyd_biased = setup->env->floyd_biased};
+        .workers = setup->sizes.threads, .advice = setup->config->readahead, .floyd_biased = setup->env->floyd_biased};
     if (spool != NULL) {
         sampling.open_source = presort_spool_source;
         sampling.open_source_ctx = spool;

@@ -5,6 +5,8 @@
  * With presort.reuse the first epoch of each group is kept, and the others take what it left (kept.h): they load the
  * same rows into the same slots, and where a row lies there already nothing is read. Rows that memory held before the
  * first epoch are therefore among the loads, too (belady.h, recall). An epoch that could not be kept is drawn again. */
+#include "harness/pipeline/team.h"
+
 #include "systems/presort/distribute.h"
 #include "systems/presort/kept.h"
 #include "systems/presort/order.h"
@@ -17,7 +19,10 @@
 struct presort_preparer {
     const struct presort_setup *setup;
     struct gnn_sampling *sampling;
-    struct gnn_batch *batch;
+    struct gnn_team *team; /* draws `threads` mini-batches at a time; NULL: one thread draws one */
+    struct gnn_batch *batches[PRESORT_THREADS_MAX]; /* drawn ones; batches[0] is the first */
+    uint32_t drawing;                               /* together, now or before */
+    uint32_t drawn, taken;                          /* of them */
     struct presort_windows windows;
     struct presort_belady *belady;
     struct presort_classes *classes;
@@ -26,7 +31,6 @@ struct presort_preparer {
     struct presort_kept *kept; /* NULL: every epoch is drawn anew */
     uint64_t epoch;
     uint32_t next_batch; /* of the epoch */
-    bool drawn;          /* it is in `batch` already */
     bool takes, keeps;   /* the epoch is taken as it was kept; it is to be kept */
     uint32_t turn;       /* of the scratch files: that of the next extents */
     uint64_t end_bytes;  /* of the epoch's extents in it */
@@ -67,7 +71,10 @@ enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct 
     *out = p;
     p->setup = setup;
     GNN_TRY(presort_sampling_open(setup, NULL, &p->sampling, err));
-    GNN_TRY(gnn_batch_open(env->world, &p->batch, err));
+    for (uint32_t i = 0; i < setup->sizes.threads; i++)
+        GNN_TRY(gnn_batch_open(env->world, &p->batches[i], err));
+    if (setup->sizes.threads > 1)
+        GNN_TRY(gnn_team_open(env->world, setup->sizes.threads, &p->team, err));
     GNN_TRY(open_plan(p, err));
     if (setup->config->reuse > 1)
         GNN_TRY(presort_kept_open(setup, &p->kept, err));
@@ -84,7 +91,9 @@ void presort_preparer_close(struct presort_preparer *p)
     presort_classes_close(p->classes);
     presort_belady_close(p->belady);
     presort_windows_close(&p->windows);
-    gnn_batch_close(p->setup->env->world, p->batch);
+    gnn_team_close(p->team);
+    for (uint32_t i = 0; i < PRESORT_THREADS_MAX; i++)
+        gnn_batch_close(p->setup->env->world, p->batches[i]);
     gnn_sampling_close(p->sampling);
     free(p);
 }
@@ -139,11 +148,41 @@ static void end_hyperbatch(struct presort_preparer *p, struct presort_hyperbatch
 
 /* ---- inspect ---- */
 
+enum gnn_status presort_preparer_stage(struct presort_preparer *p, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    return p->team != NULL ? gnn_team_stage(p->team, pipeline, "inspect", err) : GNN_OK;
+}
+
+void presort_preparer_done(struct presort_preparer *p)
+{
+    if (p->team != NULL)
+        gnn_team_done(p->team);
+}
+
+/* Draws the mini-batch that is this thread's of those that are drawn together. */
+static enum gnn_status draw_part(void *ctx, uint32_t part, uint32_t parts, struct gnn_err *err)
+{
+    struct presort_preparer *const p = ctx;
+    assert(p->drawing <= parts);
+    return part < p->drawing ? gnn_sampling_draw(p->sampling, part, p->next_batch + part, p->batches[part], err)
+                             : GNN_OK;
+}
+
+/* Draws the next mini-batches of the epoch, as many as there are threads. */
 static enum gnn_status draw_next(struct presort_preparer *p, struct gnn_err *err)
 {
+    p->drawing = gnn_min_u32(p->setup->sizes.threads, p->setup->sizes.batches - p->next_batch);
+    p->drawn = p->taken = 0;
     if (p->setup->rounds != NULL)
         GNN_TRY(presort_rounds_reach(p->setup->rounds, p->next_batch, err));
-    return gnn_sampling_draw(p->sampling, 0, p->next_batch, p->batch, err);
+    if (p->team == NULL) {
+        GNN_TRY(draw_part(p, 0, 1, err));
+    } else {
+        gnn_team_post(p->team, draw_part, p);
+        GNN_TRY(gnn_team_wait(p->team));
+    }
+    p->drawn = p->drawing;
+    return GNN_OK;
 }
 
 /* Takes mini-batches from the next one on, until the hyperbatch or the epoch is full. */
@@ -151,14 +190,13 @@ static enum gnn_status take_batches(struct presort_preparer *p, struct presort_h
                                     struct gnn_err *err)
 {
     for (bool taken = true; p->windows.batches < most; p->next_batch++) {
-        if (!p->drawn)
+        if (p->taken == p->drawn)
             GNN_TRY(draw_next(p, err));
-        p->drawn = true;
-        const struct gnn_batch_view *const view = gnn_batch_view(p->batch);
+        const struct gnn_batch_view *const view = gnn_batch_view(p->batches[p->taken]);
         GNN_TRY(presort_windows_take(&p->windows, view->nodes, view->node_count, &taken, err));
         if (!taken)
             return GNN_OK;
-        p->drawn = false;
+        p->taken++;
         if (p->setup->rounds != NULL)
             presort_rounds_add(p->setup->rounds, p->next_batch, &x->spooled);
     }
@@ -299,7 +337,7 @@ void presort_preparer_forget(struct presort_preparer *p, uint64_t epoch)
         presort_kept_forget(p->kept);
     p->epoch = epoch;
     p->next_batch = 0;
-    p->drawn = false;
+    p->drawn = p->taken = 0;
     p->turn = PRESORT_ALIVE - 1; /* number 0 of the run is next */
 }
 

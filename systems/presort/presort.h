@@ -1,7 +1,8 @@
 /* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c), and what an open system is
  * made of. The parts are opaque here; their headers say what they do: windows.h, belady.h and classes.h plan a
  * hyperbatch, distribute.h sorts it, hot.h packs what it swept, kept.h keeps it for other epochs, load.h brings its
- * windows in, rounds.h and spool.h draw where lists are swept, epoch.c orders all of it. */
+ * windows in, handout.h hands out their mini-batches, rounds.h and spool.h draw where lists are swept, epoch.c orders
+ * all of it. */
 #ifndef PRESORT_H
 #define PRESORT_H
 
@@ -34,6 +35,7 @@ struct presort_config {
     char scratch_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
     enum presort_hot_kind hot;
     bool ahead;
+    uint32_t threads; /* that draw mini-batches ahead, and as many that assemble them; 0: by what the cap leaves */
     uint32_t depth, write_depth, sweep_depth;
     uint64_t sweep_read, merge; /* bytes of a read of the sweep, of one of neighbouring direct rows, at most */
     enum presort_io io;
@@ -66,20 +68,23 @@ static inline uint64_t presort_sweep_span_bytes(const struct gnn_env *env, const
 /* ---- sizes.c ---- */
 
 enum {
-    PRESORT_INPUTS = 2,       /* of mini-batches: one is assembled, one trains */
-    PRESORT_ALIVE = 2,        /* hyperbatches: one is prepared, one trains */
-    PRESORT_EXTENT_DEPTH = 4, /* blocks of the scratch file that are read at a time */
+    PRESORT_THREADS_MAX = 16,
+    PRESORT_INPUTS_MAX = PRESORT_THREADS_MAX + 1, /* of mini-batches: one for each thread that assembles, one trains */
+    PRESORT_ALIVE = 2,                            /* hyperbatches: one is prepared, one trains */
+    PRESORT_EXTENT_DEPTH = 4,                     /* blocks of the scratch file that are read at a time */
 };
 /* Bit of a load's slot: its row waits in an extent. */
 #define PRESORT_SORTED_LOAD (UINT32_C(1) << 31)
 
 struct presort_sizes {
     uint32_t batches;       /* K, of an epoch of this run */
+    uint32_t threads;       /* T, that draw mini-batches ahead, and that assemble them */
     uint32_t hyperbatch;    /* mini-batches at most */
     uint32_t windows_max;   /* of a hyperbatch */
     uint32_t members_max;   /* rows of all of them together */
     uint32_t window_rows;   /* rows of one */
     uint32_t lone_rows;     /* of one that is a single mini-batch's */
+    uint32_t input_rows;    /* of a mini-batch, that inputs have room for from the start */
     uint32_t slots;         /* rows in memory */
     uint32_t blocks_max;    /* of a hyperbatch in the scratch file */
     uint32_t merge_buffers; /* of merged reads in flight; 0: each direct row is read by itself */
@@ -109,6 +114,12 @@ struct presort_belady_config presort_belady_config_of(const struct gnn_env *env,
                                                       const struct presort_sizes *sizes);
 /* What requests cost: as the options say, else by the figures of the device, else as on a SATA drive. */
 struct presort_costs presort_costs_of(const struct gnn_env *env, const struct presort_config *config);
+
+/* Inputs of mini-batches: one for each thread that assembles, one trains. */
+static inline uint32_t presort_inputs(const struct presort_sizes *sizes)
+{
+    return sizes->threads + 1;
+}
 
 /* What every part reads; constant after open. */
 struct presort_setup {
@@ -196,8 +207,8 @@ uint64_t presort_hyperbatch_bytes(const struct gnn_env *env, const struct presor
 
 struct presort_spool; /* spool.h */
 
-/* One sampler. Its neighbours are those that spool brings back, or where that is NULL those of the lists, wherever they
- * are. */
+/* A sampler for each thread. Their neighbours are those that spool brings back, or where that is NULL those of the
+ * lists, wherever they are; one thread at a time draws what is spooled or swept. */
 GNN_MUST_CHECK enum gnn_status presort_sampling_open(const struct presort_setup *setup, struct presort_spool *spool,
                                                      struct gnn_sampling **out, struct gnn_err *err);
 
@@ -220,6 +231,10 @@ struct presort_prepared {
 GNN_MUST_CHECK enum gnn_status presort_preparer_open(const struct presort_setup *setup, struct presort_preparer **out,
                                                      struct gnn_err *err);
 void presort_preparer_close(struct presort_preparer *p); /* accepts NULL */
+/* Adds the threads that draw ahead, where there are several, to a pipeline that is about to run. */
+GNN_MUST_CHECK enum gnn_status presort_preparer_stage(struct presort_preparer *p, struct gnn_pipeline *pipeline,
+                                                      struct gnn_err *err);
+void presort_preparer_done(struct presort_preparer *p); /* nothing more is prepared in this pipeline */
 /* Inspects, plans and distributes the next hyperbatch of the run, or takes one that was kept. One thread at a time. */
 GNN_MUST_CHECK enum gnn_status presort_prepare(struct presort_preparer *p, struct presort_hyperbatch *x,
                                                struct presort_prepared *figures, struct gnn_err *err);
@@ -234,7 +249,8 @@ uint64_t presort_preparer_evictions(const struct presort_preparer *p);
 
 enum presort_passed { PRESORT_PREPARED, PRESORT_LOADED, PRESORT_ASSEMBLED, PRESORT_RELEASED, PRESORT_COUNTS };
 
-struct presort_loader; /* load.h */
+struct presort_loader;  /* load.h */
+struct presort_handout; /* handout.h */
 
 struct presort {
     struct presort_setup setup;
@@ -249,8 +265,9 @@ struct presort {
     struct gnn_file *tapes[PRESORT_ALIVE];
     struct presort_loader *loader;
     struct gnn_progress *progress; /* prepared and released hyperbatches, loaded and assembled windows, of the run */
-    struct gnn_batch *batches[PRESORT_INPUTS];
-    struct gnn_train_input inputs[PRESORT_INPUTS];
+    struct presort_handout *handout;
+    struct gnn_batch *batches[PRESORT_INPUTS_MAX]; /* (presort_inputs) */
+    struct gnn_train_input inputs[PRESORT_INPUTS_MAX];
     struct gnn_training training;
     uint64_t topology_ns; /* of reading the lists, when the run opened */
     uint64_t next_epoch;  /* that what is in memory and prepared is of */

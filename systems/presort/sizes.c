@@ -1,6 +1,7 @@
 /* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
- * beyond the least that lists and rows need, is cut up once: a share for the pages of the neighbour lists, a fifth of
- * the rest for lists, an eighth for staging, a little for merged reads and for packed rows, and rows get what remains.
+ * beyond the least that lists and rows need, is cut up once: a 16th at most for each thread beyond the first, a little
+ * for larger mini-batches than the largest should be, a share for the pages of the neighbour lists, a fifth of the rest
+ * for lists, an eighth for staging, a little for merged reads and for packed rows, and rows get what remains.
  * Nothing depends on what mini-batches will hold but the least: windows are cut by rows and hyperbatches by their lists
  * (windows.h), blocks by the windows there are (distribute.h). */
 #include "harness/system/plan.h"
@@ -21,6 +22,9 @@ enum {
     STAGING_SHARE = 8, /* and likewise for staging */
     MERGE_SHARE = 32,  /* and for buffers of merged reads */
     HOT_SHARE = 16,    /* and for the index and the buffers of packed rows */
+    INPUT_SHARE = 32,  /* and for inputs of mini-batches that are larger than the largest should be */
+    THREAD_SHARE = 16, /* and for each thread of either kind beyond the first, before all others */
+    THREADS = 4,       /* at most by themselves, of either kind, as GNNDrive's samplers and extractors */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
     /* Without a profile of the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
     SATA_RANDOM_BYTES = 5632,
@@ -77,19 +81,29 @@ struct presort_belady_config presort_belady_config_of(const struct gnn_env *env,
 
 /* ---- parts ---- */
 
-static void add_fixed(struct gnn_memory_plan *plan)
+/* What a thread that draws and one that assembles add: two samplers, two mini-batches, an input. */
+static uint64_t thread_bytes(const struct gnn_memory_plan *plan)
+{
+    const struct gnn_env *const env = plan->env;
+    const uint64_t drawing = gnn_add_bytes(gnn_sampler_bytes(env->dataset, env->workload),
+                                           gnn_batch_reserved_bytes(env->dataset, env->workload));
+    return gnn_add_bytes(gnn_mul_bytes(2, drawing), gnn_plan_rows_bytes(plan));
+}
+
+static void add_fixed(struct gnn_memory_plan *plan, const struct presort_sizes *sizes)
 {
     const struct gnn_env *const env = plan->env;
     const bool only = env->workload->sample_only;
-    const uint64_t batches = only ? 1 : 1 + PRESORT_INPUTS; /* one is inspected */
-    gnn_plan_part(plan, "samplers", NULL, gnn_mul_bytes(only ? 1 : 2, gnn_sampling_bytes(env, 1)));
-    gnn_plan_in_flight(plan, "mini-batches", "--batch or --fanout",
+    const uint64_t batches = only ? 1 : sizes->threads + presort_inputs(sizes); /* so many are inspected */
+    gnn_plan_part(plan, "samplers", only ? NULL : "presort.threads",
+                  gnn_mul_bytes(only ? 1 : 2, gnn_sampling_bytes(env, sizes->threads)));
+    gnn_plan_in_flight(plan, "mini-batches", "--batch, --fanout or presort.threads",
                        gnn_mul_bytes(batches, gnn_batch_reserved_bytes(env->dataset, env->workload)));
     gnn_plan_part(plan, "page tables of the mapping", NULL,
                   env->dataset->indices_bytes / GNN_PAGE_BYTES * sizeof(uint64_t));
     if (!only)
-        gnn_plan_in_flight(plan, "assembled inputs", "--batch or --fanout",
-                           gnn_mul_bytes(PRESORT_INPUTS, gnn_plan_rows_bytes(plan)));
+        gnn_plan_in_flight(plan, "assembled inputs", "--batch, --fanout or presort.threads",
+                           gnn_mul_bytes(presort_inputs(sizes), gnn_plan_rows_bytes(plan)));
 }
 
 /* What grows with the nodes, and the buffers of a given size. */
@@ -170,6 +184,34 @@ static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct pre
     return left > least ? left - least : 0;
 }
 
+/* ---- threads ---- */
+
+/* Adds what does not depend on what is spare. */
+static void add_given(struct gnn_memory_plan *plan, const struct presort_config *config,
+                      const struct presort_sizes *sizes)
+{
+    add_fixed(plan, sizes);
+    gnn_train_input_plan(plan, config->transfer, sizes->threads, presort_inputs(sizes));
+    add_tables(plan, config, sizes);
+}
+
+/* As many as their share of what one thread leaves spare has room for. What was swept, or comes back from a tape, is
+ * drawn in order, by one. */
+static uint32_t choose_threads(const struct gnn_memory_plan *plan, const struct presort_config *config,
+                               const struct presort_sizes *sizes)
+{
+    struct gnn_memory_plan alone = *plan;
+    struct presort_sizes one = *sizes;
+    if (sizes->topology == PRESORT_TOPOLOGY_SWEPT)
+        return 1;
+    if (config->threads > 0)
+        return config->threads;
+    one.threads = 1;
+    add_given(&alone, config, &one);
+    const uint64_t share = spare_bytes(&alone, config, &one) / THREAD_SHARE;
+    return 1 + (uint32_t)gnn_min_u64(share / gnn_max_u64(thread_bytes(plan), 1), THREADS - 1);
+}
+
 /* ---- sizes ---- */
 
 /* Returns the bytes of memory that rounds take whose draws have drawn_bytes. */
@@ -222,6 +264,18 @@ static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presor
         return spare;
     gnn_plan_part(plan, "neighbour lists", "presort.topology_share", out->topology_bytes);
     return spare == UINT64_MAX ? spare : spare - gnn_min_u64(out->topology_bytes, spare);
+}
+
+/* The largest mini-batch is an estimate: inputs have room for a quarter more where that takes no more than a share. */
+static uint64_t choose_inputs(struct gnn_memory_plan *plan, uint64_t spare, struct presort_sizes *out)
+{
+    const uint64_t largest = largest_batch(plan), all = plan->env->dataset->node_count;
+    const uint64_t row = gnn_mul_bytes(presort_inputs(out), plan->env->dataset->row_bytes);
+    const uint64_t more = gnn_min_u64(spare / INPUT_SHARE / row, largest / 4);
+    out->input_rows = (uint32_t)gnn_min_u64(largest + more, all);
+    const uint64_t bytes = gnn_mul_bytes(gnn_rows_capacity(out->input_rows) - gnn_rows_capacity(largest), row);
+    gnn_plan_part(plan, "room for a larger mini-batch", "--batch or --fanout", bytes);
+    return spare == UINT64_MAX ? spare : spare - gnn_min_u64(bytes, spare);
 }
 
 static void choose_lists(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t spare,
@@ -312,15 +366,17 @@ enum gnn_status presort_size(const struct presort_config *config, enum presort_t
     *out = (struct presort_sizes){.batches = gnn_epoch_batches(env), .topology = topology};
     out->hyperbatch = config->hyperbatch > 0 ? gnn_min_u32(config->hyperbatch, batches) : batches;
     out->windows_max = gnn_min_u32(out->hyperbatch, PRESORT_WINDOWS_MAX);
-    add_fixed(plan);
+    out->threads = 1;
     if (env->workload->sample_only) {
+        add_fixed(plan, out);
         (void)leave_topology(plan, config, gnn_plan_left(plan, 0), resident_bytes, out);
         return GNN_OK;
     }
     out->costs = presort_costs_of(env, config);
-    gnn_train_input_plan(plan, config->transfer, 1, PRESORT_INPUTS);
-    add_tables(plan, config, out);
-    const uint64_t spare = leave_topology(plan, config, spare_bytes(plan, config, out), resident_bytes, out);
+    out->threads = choose_threads(plan, config, out);
+    add_given(plan, config, out);
+    const uint64_t given = choose_inputs(plan, spare_bytes(plan, config, out), out);
+    const uint64_t spare = leave_topology(plan, config, given, resident_bytes, out);
     choose_lists(plan, config, spare, out);
     choose_staging(plan, config, spare, out);
     choose_merging(plan, config, spare, out);

@@ -4,6 +4,7 @@
  * Errors   those of files and rings, GNN_ENOTSUP without direct I/O, GNN_ECAP; a full disk is none */
 #include "harness/system/plan.h"
 
+#include "systems/presort/handout.h"
 #include "systems/presort/load.h"
 #include "systems/presort/rounds.h"
 #include "systems/presort/spool.h"
@@ -82,9 +83,11 @@ static enum gnn_status open_training(struct presort *s, struct gnn_err *err)
     }
     GNN_TRY(presort_loader_open(setup, &s->loader, err));
     GNN_TRY(gnn_progress_open(env->world, PRESORT_COUNTS, &s->progress, err));
-    for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
+    GNN_TRY(presort_handout_open(env->world, s->progress, &s->handout, err));
+    for (uint32_t i = 0; i < presort_inputs(&setup->sizes); i++) {
         GNN_TRY(gnn_batch_open(env->world, &s->batches[i], err));
         GNN_TRY(gnn_train_input_open(env, "presort input", setup->config->transfer, &s->inputs[i], err));
+        GNN_TRY(gnn_train_input_reserve(&s->inputs[i], setup->sizes.input_rows, err));
     }
     gnn_training_open(env, &s->training);
     return GNN_OK;
@@ -110,10 +113,11 @@ static void presort_close(void *state)
     if (s == NULL)
         return;
     struct gnn_world *const world = s->setup.env->world;
-    for (uint32_t i = 0; i < PRESORT_INPUTS; i++) {
+    for (uint32_t i = 0; i < PRESORT_INPUTS_MAX; i++) {
         gnn_train_input_close(&s->inputs[i]);
         gnn_batch_close(world, s->batches[i]);
     }
+    presort_handout_close(s->handout);
     gnn_progress_close(s->progress);
     presort_loader_close(s->loader);
     for (uint32_t i = 0; i < PRESORT_ALIVE; i++) {

@@ -230,6 +230,7 @@ static const struct switch_case cases[] = {
     {"presort.scratch_dir", "/tmp", NULL, {NULL}}, /* a place */
     {"presort.hot", "run", "figures.hot_write_bytes", {ALL_SORTED, "--epochs", "2"}},
     {"presort.ahead", "false", "figures.sweep_rows", {ALL_SORTED, "--epochs", "2"}},
+    {"presort.threads", "3", "stage.assemble", {NULL}},
     {"presort.depth", "1", "wall_ns", {ALL_DIRECT}},
     {"presort.merge", "0", "figures.direct_reads", {ALL_DIRECT}},
     {"presort.write_depth", "1", "wall_ns", {ALL_SORTED}},

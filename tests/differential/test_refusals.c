@@ -322,13 +322,14 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, f.world, systems[s]);
-        run.options = s == 1             ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
-                      : s == 3           ? OPTIONS("io=buffered", "samplers=1")
-                      : s == 4           ? OPTIONS("feature_io=buffered")
-                      : s == 5           ? OPTIONS("io=buffered", "workers=1")
-                      : s == 6 || s == 8 ? OPTIONS("io=buffered")
-                      : s == 7           ? OPTIONS("io=buffered", "loaders=1", "replace=false")
-                                         : NULL;
+        run.options = s == 1   ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
+                      : s == 3 ? OPTIONS("io=buffered", "samplers=1")
+                      : s == 4 ? OPTIONS("feature_io=buffered")
+                      : s == 5 ? OPTIONS("io=buffered", "workers=1")
+                      : s == 6 ? OPTIONS("io=buffered")
+                      : s == 7 ? OPTIONS("io=buffered", "loaders=1", "replace=false")
+                      : s == 8 ? OPTIONS("io=buffered", "threads=1")
+                               : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] = 60; /* whole lists: every epoch's batches grow alike */
         run.workload.batch_size = TRAIN;

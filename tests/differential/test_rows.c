@@ -210,7 +210,7 @@ static void test_copies_ahead_keep_to_their_lanes(void **state)
         {"agnes", OPTIONS("transfer=ahead", "io=buffered", "block=4K"), 1, 1},
         {"diskgnn", OPTIONS("transfer=ahead", "io=buffered"), 2, 1}, /* the lists' is not the rows' */
         {"mariusgnn", OPTIONS("transfer=ahead", "io=buffered", "loaders=2", "partitions=8"), 3, 3},
-        {"presort", OPTIONS("transfer=ahead", "io=buffered"), 1, 1},
+        {"presort", OPTIONS("transfer=ahead", "io=buffered", "threads=2"), 3, 3},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);

@@ -112,6 +112,8 @@ static void test_what_is_planned_is_done(void **state)
         OPTIONS(SMALL, "list_memory=8K", "classes=sorted"),
         OPTIONS(SMALL, "staging=1", "classes=sorted"),
         OPTIONS(SMALL, "random_read=100M", "window_share=50"),
+        OPTIONS(SMALL, "window=1", "threads=1"),
+        OPTIONS(SMALL, "window=3", "threads=7", "hyperbatch=4"),
     };
     for (int simulated = 0; simulated < 2; simulated++)
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -519,6 +521,117 @@ static void test_limits_are_kept(void **state)
     fixture_close(&f);
 }
 
+/* ---- threads ---- */
+
+/* What an epoch was, whichever threads made it. */
+struct made {
+    uint64_t digest, edges, planned, sorted, evictions, reads, writes, windows, hyperbatches;
+    double loss_sum;
+};
+
+static struct made made_of(const struct train_run *run)
+{
+    const struct gnn_counters *const n = &run->result.counters;
+    return (struct made){.digest = run->trained_digest,
+                         .edges = n->sample.sampled_edges,
+                         .planned = train_run_extra(run, "planned_loads"),
+                         .sorted = train_run_extra(run, "planned_sorted_loads"),
+                         .evictions = n->cache_evictions,
+                         .reads = n->requested_ios,
+                         .writes = n->requested_write_ios,
+                         .windows = train_run_extra(run, "windows"),
+                         .hyperbatches = train_run_extra(run, "hyperbatches"),
+                         .loss_sum = run->result.loss_sum};
+}
+
+/* However many threads draw and assemble, and whichever of them is first, the same is planned, read, written and
+ * trained on, in the same order. */
+static void test_threads_change_nothing(void **state)
+{
+    (void)state;
+    const char *const *const cases[] = {
+        OPTIONS(SMALL, "threads=1", "hyperbatch=3"),
+        OPTIONS(SMALL, "threads=2", "hyperbatch=3"),
+        OPTIONS(SMALL, "threads=3", "hyperbatch=3"),
+        OPTIONS(SMALL, "threads=16", "hyperbatch=3"),
+    };
+    for (int simulated = 0; simulated < 2; simulated++) {
+        struct made of[EPOCHS];
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            struct fixture f;
+            struct train_run run;
+            fixture_open(&f, .graph = &usual, .simulated = simulated);
+            open_run(&run, &f, cases[c]);
+            for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                must_run(train_run_epoch(&run, epoch), &run);
+                assert_int_equal(run.wrong_values, 0);
+                for (uint32_t k = 0; k < BATCHES; k++)
+                    assert_int_equal(run.order[k], k);
+                const struct made made = made_of(&run);
+                assert_true(c == 0 || memcmp(&made, &of[epoch], sizeof made) == 0);
+                of[epoch] = made;
+            }
+            train_run_close(&run);
+            fixture_close(&f);
+        }
+    }
+}
+
+struct times {
+    uint64_t epoch_ns, inspect_ns, assemble_ns, train_ns; /* the last two: work of all threads */
+};
+
+static uint64_t work_of(const struct train_run *run, const char *stage)
+{
+    for (uint32_t i = 0; i < run->result.stage_count; i++)
+        if (strcmp(run->result.stages[i].stage, stage) == 0)
+            return run->result.stages[i].work_ns;
+    fail_msg("no stage %s", stage);
+    return 0;
+}
+
+/* Virtual times of an epoch in which hardly anything is read. */
+static struct times times_in_memory(const char *const *options)
+{
+    static const struct train_graph_config dense = {
+        .nodes = 9000, .mean_degree = 20, .dim = DIM, .classes = 5, .train = TRAIN, .seed = 11};
+    struct fixture f;
+    struct train_run run;
+    struct times out;
+    fixture_open(&f, .graph = &dense, .simulated = true);
+    train_run_init(&run, f.world, "presort");
+    run.options = options;
+    run.workload.epochs = EPOCHS;
+    run.workload.fanout[0] = run.workload.fanout[1] = GNN_FANOUT_MAX; /* every epoch has the same rows */
+    run.modelled = &f.profile;
+    must_run(train_run_open(&run, &f.graph), &run);
+    must_run(train_run_epoch(&run, 0), &run);
+    out.epoch_ns = gnn_now_ns(f.world);
+    must_run(train_run_epoch(&run, 1), &run);
+    out.epoch_ns = gnn_now_ns(f.world) - out.epoch_ns;
+    assert_in_range(run.result.counters.rows_read, 0, run.result.counters.rows_asked / 200); /* of hubs */
+    out.inspect_ns = train_run_extra(&run, "inspect_ns");
+    out.assemble_ns = work_of(&run, "assemble");
+    out.train_ns = work_of(&run, "train");
+    train_run_close(&run);
+    fixture_close(&f);
+    return out;
+}
+
+/* Threads share both the drawing ahead and the assembling: with one of them an epoch takes what assembling takes, with
+ * several the trainer waits for the first mini-batch alone. */
+static void test_threads_share_the_work(void **state)
+{
+    (void)state;
+    const struct times one = times_in_memory(OPTIONS("io=buffered", "row_memory=16M", "ahead=false", "threads=1"));
+    const struct times four = times_in_memory(OPTIONS("io=buffered", "row_memory=16M", "ahead=false", "threads=4"));
+    assert_true(one.assemble_ns > one.train_ns * 3 / 2);
+    assert_in_range(one.epoch_ns, one.assemble_ns + one.train_ns / BATCHES, one.assemble_ns * 9 / 8);
+    assert_in_range(four.epoch_ns, four.train_ns + four.assemble_ns / BATCHES,
+                    (four.train_ns + four.assemble_ns / BATCHES) * 11 / 10);
+    assert_in_range(four.inspect_ns, one.inspect_ns / 4, one.inspect_ns * 2 / 3);
+}
+
 /* Whatever is written when the disk is full, training goes on, and rows are read one by one from then on. */
 static void test_a_full_disk_falls_back(void **state)
 {
@@ -649,6 +762,8 @@ int main(void)
         cmocka_unit_test(test_where_everything_fits_nothing_is_read_twice),
         cmocka_unit_test(test_one_window_is_one_run),
         cmocka_unit_test(test_limits_are_kept),
+        cmocka_unit_test(test_threads_change_nothing),
+        cmocka_unit_test(test_threads_share_the_work),
         cmocka_unit_test(test_a_full_disk_falls_back),
         cmocka_unit_test(test_an_epoch_out_of_order_begins_anew),
         cmocka_unit_test(test_lists_in_memory_are_the_datasets),
