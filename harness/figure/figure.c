@@ -313,20 +313,29 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", cause.message);
 }
 
-/* Finds out whether a case of the file has this key. */
-static enum gnn_status is_key_of_file(const char *path, const struct gnn_job_options *options, const char *key,
-                                      bool *is_one, struct gnn_err *err)
+/* ---- what is fixed ---- */
+
+static bool is_key_of(const struct gnn_job *job, const char *key)
 {
-    struct gnn_job *job;
-    const struct gnn_job_options as_it_is = {.other_sections = options->other_sections,
-                                             .other_keys = options->other_keys,
-                                             .foreign_keys = options->foreign_keys};
-    GNN_TRY(gnn_job_open(path, &as_it_is, &job, err));
-    *is_one = false;
-    for (uint32_t i = 0; i < job->count && !*is_one; i++)
-        *is_one = gnn_kv_get(&job->cells[i].choices, key) != NULL;
-    gnn_job_close(job);
-    return GNN_OK;
+    for (uint32_t i = 0; i < job->count; i++)
+        if (gnn_kv_get(&job->cells[i].choices, key) != NULL)
+            return true;
+    return false;
+}
+
+/* Whether the file has cells of every value: what is fixed is a part of the figure then. */
+static bool are_of(const struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
+{
+    for (uint32_t v = 0; v < values->count; v++) {
+        bool found = false;
+        for (uint32_t i = 0; i < job->count && !found; i++) {
+            const char *const text = gnn_kv_get(&job->cells[i].choices, key);
+            found = text != NULL && strcmp(text, values->of[v]) == 0;
+        }
+        if (!found)
+            return false;
+    }
+    return true;
 }
 
 static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const struct gnn_kv *fix, struct gnn_err *err)
@@ -341,21 +350,38 @@ static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const s
                                    : "`oocgnn run --help` has the options, `oocgnn list params SYSTEM` the parameters");
 }
 
-/* Puts what is fixed among the overrides; a key that nothing reads is refused. */
-static enum gnn_status fix_keys(const struct gnn_paper_figure *figure, const char *path, const struct gnn_kv_list *fix,
-                                const struct gnn_job_options *options, struct gnn_kv_list *overrides,
-                                struct gnn_err *err)
+/* Puts what is fixed among the overrides, but for values that cells of the file have; a key that nothing reads is
+ * refused. */
+static enum gnn_status fix_keys(const struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
+                                const struct gnn_kv_list *fix, struct gnn_kv_list *overrides, struct gnn_err *err)
 {
     for (uint32_t i = 0; fix != NULL && i < fix->count; i++) {
         const char *const key = fix->items[i].key;
-        bool known = gnn_grid_option(key) != NULL;
-        if (figure->by_fio)
-            GNN_TRY(is_key_of_file(path, options, key, &known, err));
-        if (!known)
+        const struct gnn_option *const option = figure->by_fio ? NULL : gnn_grid_option(key);
+        struct gnn_grid_values values;
+        if (figure->by_fio ? !is_key_of(as_it_is, key) : option == NULL)
             return refuse_key(figure, &fix->items[i], err);
-        GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
+        GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
+        if (!are_of(as_it_is, key, &values))
+            GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
     }
     return GNN_OK;
+}
+
+/* Drops the cells of other values than those that are fixed and that the file has. */
+static enum gnn_status keep_cells(const struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
+                                  const struct gnn_kv_list *fix, struct gnn_err *err)
+{
+    for (uint32_t i = 0; fix != NULL && i < fix->count; i++) {
+        const char *const key = fix->items[i].key;
+        struct gnn_grid_values values;
+        GNN_TRY(gnn_grid_values(figure->by_fio ? NULL : gnn_grid_option(key), fix->items[i].value, &values, err));
+        if (are_of(as_it_is, key, &values))
+            gnn_job_keep(figure->job, key, &values);
+    }
+    if (figure->job->count > 0 || as_it_is->count == 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "%s: no cell has all that is fixed; leave a --fix out", figure->id);
 }
 
 /* Puts where runs go and how large they are over what the file says. */
@@ -369,21 +395,33 @@ static enum gnn_status place_options(const struct gnn_paper_figure *figure, cons
     return gnn_kv_set(overrides, "scale", scale, err);
 }
 
+/* Reads the cases of the file, and of them those that are a part of what is fixed. */
+static enum gnn_status open_job(struct gnn_paper_figure *figure, const char *path, const struct gnn_figure_setup *setup,
+                                struct gnn_err *err)
+{
+    struct gnn_kv_list overrides = {0};
+    struct gnn_job *as_it_is = NULL;
+    struct gnn_job_options options = {.other_sections = other_sections,
+                                      .other_keys = other_keys,
+                                      .keep_refused = true,
+                                      .foreign_keys = figure->by_fio,
+                                      .pass_without_system = !figure->by_fio};
+    enum gnn_status status = gnn_job_open(path, &options, &as_it_is, err);
+    options.overrides = &overrides;
+    if (!figure->by_fio)
+        GNN_NEXT(status, place_options(figure, setup, &overrides, err));
+    GNN_NEXT(status, fix_keys(figure, as_it_is, setup->fix, &overrides, err));
+    GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
+    GNN_NEXT(status, keep_cells(figure, as_it_is, setup->fix, err));
+    gnn_kv_clear(&overrides);
+    gnn_job_close(as_it_is);
+    return status;
+}
+
 static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *path,
                                   const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
-    struct gnn_kv_list overrides = {0};
-    const struct gnn_job_options options = {.overrides = &overrides,
-                                            .other_sections = other_sections,
-                                            .other_keys = other_keys,
-                                            .keep_refused = true,
-                                            .foreign_keys = figure->by_fio,
-                                            .pass_without_system = !figure->by_fio};
-    enum gnn_status status = figure->by_fio ? GNN_OK : place_options(figure, setup, &overrides, err);
-    GNN_NEXT(status, fix_keys(figure, path, setup->fix, &options, &overrides, err));
-    GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
-    gnn_kv_clear(&overrides);
-    GNN_TRY(status);
+    GNN_TRY(open_job(figure, path, setup, err));
     GNN_NEW(figure->cells, (size_t)figure->job->count + 1, err, "cells of %s", path);
     for (uint32_t i = 0; i < figure->job->count; i++) {
         if (figure->by_fio)

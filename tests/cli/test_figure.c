@@ -115,6 +115,26 @@ static void a_part_of_a_figure_can_be_had(void **state)
     figure_expect(p, "tiny-fig1", 0, PARTS("2 runs made, 3 passed over", "4 of 4 cells are recorded"));
 }
 
+/* A case that names another value itself is no part of what is fixed; a value that no case has is put over all. */
+static void cases_of_other_values_are_no_part(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(
+        p, "tiny-fig3",
+        "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nmodel = sage, gcn\ndim = 64\n"
+        "[fast]\nsystem = gnndrive\n[fast, gat]\nsystem = gnndrive\nmodel = gat\n[other]\nsystem = ginex\n"
+        "model = gat | gcn\n[figure]\npaper = tiny\nplace = Figure 3\ntitle = A part\nchart = table\nx = dim\n"
+        "y = epoch_s\n");
+    figure_expect(p, "tiny-fig3 --check", 0, PARTS("0 of 5 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=sage", 0, PARTS("0 of 1 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=gat", 0, PARTS("0 of 2 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=gcn", 0, PARTS("0 of 2 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix 'model=gat|gcn'", 0, PARTS("0 of 4 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=gat --fix dim=128", 0, PARTS("0 of 2 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix system=ginex --fix model=sage", 2,
+                  PARTS("tiny-fig3: no cell has all that is fixed; leave a --fix out"));
+}
+
 static void parts_are_named_by_several_keys(void **state)
 {
     const struct place *const p = *state;
@@ -312,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_of_a_figure_can_be_had, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(parts_are_named_by_several_keys, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(cases_of_other_values_are_no_part, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(cells_of_two_figures_are_counted_once, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, place_tear_down),

@@ -165,3 +165,11 @@ enum gnn_status gnn_grid_values(const struct gnn_option *option, const char *tex
     assert(out->count > 0);
     return GNN_OK;
 }
+
+bool gnn_grid_has(const struct gnn_grid_values *values, const char *text)
+{
+    for (uint32_t i = 0; text != NULL && i < values->count; i++)
+        if (strcmp(values->of[i], text) == 0)
+            return true;
+    return false;
+}

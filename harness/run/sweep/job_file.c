@@ -325,3 +325,15 @@ void gnn_job_close(struct gnn_job *job)
     free(job->cells);
     free(job);
 }
+
+void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < job->count; i++) {
+        if (gnn_grid_has(values, gnn_kv_get(&job->cells[i].choices, key)))
+            job->cells[kept++] = job->cells[i];
+        else
+            gnn_kv_clear(&job->cells[i].choices);
+    }
+    job->count = kept;
+}

@@ -11,6 +11,7 @@
 
 #include "harness/base/kv.h"
 #include "harness/run/config.h"
+#include "harness/run/sweep/grid.h"
 
 struct gnn_job_cell {
     char section[GNN_NAME_MAX];
@@ -39,5 +40,8 @@ struct gnn_job_options {
 GNN_MUST_CHECK enum gnn_status gnn_job_open(const char *path, const struct gnn_job_options *options,
                                             struct gnn_job **out, struct gnn_err *err);
 void gnn_job_close(struct gnn_job *job); /* accepts NULL */
+
+/* Drops every case whose key has none of these values, or that has no such key. */
+void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values);
 
 #endif
