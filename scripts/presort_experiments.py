@@ -14,6 +14,7 @@ written: tables, and what they say. `--write` writes that part from the CSV file
   scripts/presort_experiments.py                                         # all parts: two hours of one core beside other work
   scripts/presort_experiments.py --parts crossover,wrong,devices         # these, ten minutes; what is there of the others stays
   scripts/presort_experiments.py --parts least,cliffs,graphs             # a quarter of an hour
+  scripts/presort_experiments.py --systems presort                       # half an hour: what is of others stays as it is
 """
 import argparse
 import json
@@ -37,12 +38,14 @@ ROW_SHARE = 0.08  # of the rows in memory
 NEAR = 1.05  # "within 5 %"
 CLIFF = 1.03
 MEMORY = "like memory"
+AS_BEFORE = "as before"
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--oocgnn", default="build/gcc/oocgnn")
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--systems", help="comma-separated: what is of others stays as the CSV file has it")
     parser.add_argument("--keep", default="build/presort_experiments", help="records of the cells; a cell that is there is not run")
     parser.add_argument("--csv", default="results/presort_experiments.csv")
     parser.add_argument("--page", default="results/presort-experiments.md")
@@ -58,10 +61,15 @@ class Runner:
     def __init__(self, arguments):
         self.arguments = arguments
         self.lines = []
+        self.before = {}
+        for line in read_csv(arguments.csv) if arguments.systems else []:
+            self.before.setdefault((line["part"], line["row"]), []).append(line)
 
     def run(self, name, system, settings=(), **options):
         """The record of one run, kept by its name. options: of the command, as --name=value; settings: of the system."""
         a = self.arguments
+        if a.systems and system not in a.systems.split(","):
+            return {"status": AS_BEFORE}
         options = {"scale": "1/100", "dim": 128, "dataset": "papers100m", "preset": "gnndrive", "compute": "cuda",
                    "epochs": 3 if system == "presort" else 2, **options}
         kept = os.path.join(a.keep, re.sub("[^A-Za-z0-9.,=]+", "_", name) + ".json")
@@ -93,6 +101,9 @@ class Runner:
 
     def put_record(self, part, row, record):
         """What every table may show of a run."""
+        if record["status"] == AS_BEFORE:
+            self.lines = [line for line in self.lines if (line["part"], line["row"]) != (part, row)] + self.before.get((part, row), [])
+            return
         self.put(part, row, status=record["status"])
         if record["status"] != "ok":
             if "reasons" in record:
@@ -243,6 +254,9 @@ def busiest_stage(record):
 
 def least(runner):
     for name, (system, settings) in LEAST.items():
+        if runner.arguments.systems and system not in runner.arguments.systems.split(","):
+            runner.put_record("least", name, {"status": AS_BEFORE})
+            continue
         def ends(cap, part="of 3", system=system, settings=settings, name=name):
             return runner.run(f"least {name} {cap} {part}", system, settings, profile=SATA, memory=f"{cap}M",
                               **({"epochs": 1, "max_batches": 3} if part == "of 3" else {}))
@@ -634,7 +648,7 @@ CAUSES = {
     "merged": "the plan takes each direct row for a request, and near ones are read together",
     "wrong": "a wrong cost moves the width at which sorting stops, and no plan is corrected by what the device took before",
     "memory": "by the costs of the profile sorting is cheaper",
-    "tenth": "what takes the time there is presort's one thread that draws mini-batches again and copies their rows, where others have several",
+    "tenth": "what takes the time there is the processor, on which presort draws every mini-batch twice and copies its rows to a slot and to an input",
     "least": "tables of all nodes, two of the largest mini-batches' rows and lists are there from the start",
     "last": "an epoch's last hyperbatch is what full ones leave over: where it is short, the next epoch's first one is not prepared when it ends, "
                "which is in the column of the time before the first rows",
