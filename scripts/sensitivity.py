@@ -31,7 +31,6 @@ from results_page import Part
 
 PAIRS = [("pygplus", "gnndrive", "gnndrive-paper"), ("ginex", "agnes", "agnes-paper"), ("pygplus", "ginex", "agnes-paper")]
 HARDWARE = "workloads/hardware"
-RELEASED = "costs/released.ini"
 # A time or a rate; sizes and counts (a stripe, a queue) say how a machine is built, not how fast it is.
 FIGURE = re.compile(r"^(\w[\w.]*) = ([0-9.]+)((?:ps|ns|us|ms|s|cores)|(?:[kMGT]?(?:B|FLOP))?/s|[kMGT]/s) (\w+)")
 NANOSECONDS = {"ps": 0.001, "ns": 1, "us": 1000, "ms": 1000000, "s": 1000000000}
@@ -137,16 +136,27 @@ def written(folder, name, lines):
     return path
 
 
-def released_figures():
+def released_costs(a):
+    """The file of the released programs' costs at the scale of the runs."""
+    file = ratios.released_costs(a.keep, int(a.scale.split("/")[1]))
+    return file if "/" in file else os.path.join(HARDWARE, "costs", f"{file}.ini")
+
+
+def released_lines(a):
+    with open(released_costs(a), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def released_figures(a):
     """(key, value, unit) of every figure of the released programs' costs."""
-    matches = [FIGURE.match(line) for line in lines_of(RELEASED)]
+    matches = [FIGURE.match(line) for line in released_lines(a)]
     return [(m.group(1), float(m.group(2)), m.group(3)) for m in matches if m]
 
 
 def released_variant(a, key, value, unit):
     figure = changed_figure(key, value, unit)
     return written(a.keep, f"released-{key}-{plain(value)}.ini",
-                   [figure if line.startswith(f"{key} =") else line for line in lines_of(RELEASED)])
+                   [figure if line.startswith(f"{key} =") else line for line in released_lines(a)])
 
 
 def table(a, heading, said, figures, each=""):
@@ -198,8 +208,8 @@ def released_table(a, slow, fast, profile):
 
     def changed(key, value, unit):
         return lambda factor: both(released_variant(a, key, value * factor, unit))
-    figures = [(f"`{key}` = {plain(value)} {unit}", changed(key, value, unit)) for key, value, unit in released_figures()]
-    return times_table(a, f"{slow} / {fast} on {profile}, released costs", both("released"), figures)
+    figures = [(f"`{key}` = {plain(value)} {unit}", changed(key, value, unit)) for key, value, unit in released_figures(a)]
+    return times_table(a, f"{slow} / {fast} on {profile}, released costs", both(released_costs(a)), figures)
 
 
 # ---- rows of ratios.py ----
@@ -232,7 +242,7 @@ def row_figures(a, row):
                 factor: row_words(a, row, {"--profile": (profile, variant(a, profile, section, key, value * factor, unit))})
                 for factor in (0.5, 2)}))
     if row.belongs.endswith("released"):
-        for key, value, unit in released_figures():
+        for key, value, unit in released_figures(a):
             out.append((f"`{key}` = {plain(value)} {unit}", {
                 factor: row_words(a, row, {"--costs": released_variant(a, key, value * factor, unit)}) for factor in (0.5, 2)}))
     if row.belongs.startswith("128K"):

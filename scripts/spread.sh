@@ -8,6 +8,7 @@ oocgnn=${OOCGNN:-build/gcc/oocgnn}
 db=${1:-build/spread.db}
 mkdir -p "$(dirname "$db")"
 
+PYTHONPATH=$(dirname "$0") python3 -c "from ratios import released_costs; released_costs('build', 100)"
 "$oocgnn" sweep workloads/spread.ini --db "$db" --resume >/dev/null
 
 sqlite3 -markdown "$db" "
@@ -22,4 +23,4 @@ select substr(p.spread, 8) as 'share of the IDs', printf('%.1f', p.s) as 'PyG+ s
        printf('%.2f', g.s) as 'GNNDrive s', printf('%.2f', g.gib) as 'reads GiB',
        printf('%.1f', p.s / g.s) as 'PyG+ / GNNDrive', printf('%.1f', x.s / g.s) as 'Ginex / GNNDrive'
 from second p join second x using (spread) join second g using (spread)
-where p.system = 'pygplus' and x.system = 'ginex' and g.system = 'gnndrive' order by p.s desc"
+where p.system = 'pygplus' and x.system = 'ginex' and g.system = 'gnndrive' order by cast(substr(p.spread, 8) as real) desc"
