@@ -658,9 +658,9 @@ static void test_a_mini_batch_may_have_a_window_alone(void **state)
     (void)state;
     const struct presort_windows_config config = {
         .node_count = ROWS, .windows_max = 4, .members_max = 12, .rows_max = 3, .lone_rows_max = 5};
-    static const gnn_node few[] = {1, 2}, many[] = {2, 3, 4, 5, 6}, one[] = {6}, other[] = {7},
+    static const gnn_node first[] = {8, 9}, few[] = {1, 2}, many[] = {2, 3, 4, 5, 6}, one[] = {6}, other[] = {7},
                           most[] = {1, 2, 3, 4, 5, 6};
-    static const gnn_node expected[] = {1, 2, 2, 3, 4, 5, 6, 7};
+    static const gnn_node expected[] = {8, 9, 1, 2, 2, 3, 4, 5, 6, 7};
     struct presort_windows w;
     struct gnn_err err = {0};
     bool taken;
@@ -669,15 +669,16 @@ static void test_a_mini_batch_may_have_a_window_alone(void **state)
     assert_int_equal(presort_windows_take(&w, most, 6, &taken, &err), GNN_ECAP);
     assert_non_null(strstr(err.message, "6 rows, and memory has room for windows of 5"));
     err = (struct gnn_err){0};
-    must(presort_windows_take(&w, few, 2, &taken, &err), &err);
+    must(presort_windows_take(&w, first, 2, &taken, &err), &err);
+    must(presort_windows_take(&w, few, 2, &taken, &err), &err); /* together 4: more than 3, though not than 5 */
     must(presort_windows_take(&w, many, 5, &taken, &err), &err);
     assert_true(taken);
     must(presort_windows_take(&w, one, 1, &taken, &err), &err); /* what it holds joins it, nothing else does */
     must(presort_windows_take(&w, other, 1, &taken, &err), &err);
     assert_true(taken);
     presort_windows_end(&w);
-    assert_int_equal(w.lists.windows, 3);
-    assert_int_equal(w.lists.end[1], 7);
+    assert_int_equal(w.lists.windows, 4);
+    assert_int_equal(w.lists.end[2], 9);
     assert_memory_equal(w.lists.rows, expected, sizeof expected);
     assert_int_equal(w.largest, 5);
     presort_windows_close(&w);
