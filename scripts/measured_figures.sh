@@ -33,6 +33,10 @@ agnes-fig9a $lies --fix max-batches=256 --fix agnes.hyperbatch=64
 agnes-fig9b $lies --fix max-batches=2048 --fix agnes.block=64K
 agnes-fig10a"
 fio="gnndrive-figB1a gnndrive-figB1b gnndrive-figB1c gnndrive-figB1d"
+if [ "$run" = --no-run ] && [ ! -f "$dir/figures.db" ]; then
+	echo "measured_figures.sh: $dir/figures.db: no such file; leave --page-only out to make it" >&2
+	exit 1
+fi
 mkdir -p "$dir"
 text=$(mktemp)
 trap 'rm -f "$text"' EXIT
