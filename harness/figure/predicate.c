@@ -101,7 +101,7 @@ static enum gnn_status find_series(struct parser *p, const char *name, uint32_t 
         }
         gnn_near_miss_offer(&near, p->source->series[i]);
     }
-    return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": the figure has no series \"%s\"%s", p->text, name,
+    return gnn_fail(p->err, GNN_ENOENT, "\"%s\": the figure has no series \"%s\"%s", p->text, name,
                     gnn_near_miss_text(&near));
 }
 
@@ -117,9 +117,9 @@ static enum gnn_status bind_axis(struct parser *p, const char *key, const char *
                 node->at[a] = (int32_t)v;
                 return GNN_OK;
             }
-        return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": %s takes no value %s in this figure", p->text, key, value);
+        return gnn_fail(p->err, GNN_ENOENT, "\"%s\": %s takes no value %s in this figure", p->text, key, value);
     }
-    return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": the figure has no axis \"%s\"", p->text, key);
+    return gnn_fail(p->err, GNN_ENOENT, "\"%s\": the figure has no axis \"%s\"", p->text, key);
 }
 
 /* "metric" was read and the bracket is open: "[SERIES, axis=value]". */

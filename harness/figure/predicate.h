@@ -75,7 +75,8 @@ struct gnn_predicate {
     char between[GNN_OPERANDS_MAX][4]; /* "<" stands between operands 0 and 1 at [0] */
 };
 
-/* Parses text against the names of the source. GNN_EUSAGE says what was expected, and where. */
+/* Parses text against the names of the source. GNN_EUSAGE says what was expected, and where; GNN_ENOENT which series,
+ * axis or value the source has not. */
 GNN_MUST_CHECK enum gnn_status gnn_predicate_parse(const char *text, const struct gnn_value_source *source,
                                                    struct gnn_predicate *out, struct gnn_err *err);
 

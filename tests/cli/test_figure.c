@@ -133,6 +133,11 @@ static void cases_of_other_values_are_no_part(void **state)
     figure_expect(p, "tiny-fig3 --check --fix model=gat --fix dim=128", 0, PARTS("0 of 2 cells are recorded"));
     figure_expect(p, "tiny-fig3 --check --fix system=ginex --fix model=sage", 2,
                   PARTS("tiny-fig3: no cell has all that is fixed; leave a --fix out"));
+    figure_write(p, "tiny-fig4",
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\ndim = 64, 128\n"
+                 "[fast]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 4\ntitle = Broken\nchart = table\n"
+                 "x = dim\ny = epoch_s\n[holds]\nleft = epoch_s[fast, dim=128] < 1\nbroken = hardly anything\n");
+    figure_expect(p, "tiny-fig4 --check --fix dim=64", 2, PARTS("tiny-fig4.ini:", "found"));
 }
 
 static void parts_are_named_by_several_keys(void **state)
