@@ -5,6 +5,7 @@
 #include "tests/support/fixture.h"
 #include "tests/support/io_log.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -544,6 +545,14 @@ static struct made made_of(const struct train_run *run)
                          .loss_sum = run->result.loss_sum};
 }
 
+static bool is_same(const struct made *a, const struct made *b)
+{
+    return a->digest == b->digest && a->edges == b->edges && a->planned == b->planned && a->sorted == b->sorted &&
+           a->evictions == b->evictions && a->reads == b->reads && a->writes == b->writes && a->windows == b->windows &&
+           a->hyperbatches == b->hyperbatches &&
+           ((isnan(a->loss_sum) && isnan(b->loss_sum)) || a->loss_sum == b->loss_sum); /* modelled ones have none */
+}
+
 /* However many threads draw and assemble, and whichever of them is first, the same is planned, read, written and
  * trained on, in the same order. */
 static void test_threads_change_nothing(void **state)
@@ -568,7 +577,7 @@ static void test_threads_change_nothing(void **state)
                 for (uint32_t k = 0; k < BATCHES; k++)
                     assert_int_equal(run.order[k], k);
                 const struct made made = made_of(&run);
-                assert_true(c == 0 || memcmp(&made, &of[epoch], sizeof made) == 0);
+                assert_true(c == 0 || is_same(&made, &of[epoch]));
                 of[epoch] = made;
             }
             train_run_close(&run);
