@@ -70,7 +70,7 @@ struct gnn_run_config {
     uint64_t interval_ns; /* of the probes */
     char db[GNN_TEXT_MAX];
     char trace_loss[GNN_TEXT_MAX]; /* file for one line a step, or "" */
-    bool bound; /* count the bound behind the run */
+    bool bound;                    /* count the bound behind the run */
     bool json, quiet;
 
     uint32_t set_count;
