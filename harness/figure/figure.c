@@ -350,9 +350,17 @@ static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const s
                                    : "`oocgnn run --help` has the options, `oocgnn list params SYSTEM` the parameters");
 }
 
+/* Notes it for the caption, as far as there is room. */
+static void note_put_over(struct gnn_paper_figure *figure, const struct gnn_kv *fix)
+{
+    const size_t at = strlen(figure->put_over);
+    (void)snprintf(figure->put_over + at, sizeof figure->put_over - at, "%s%s=%s", at > 0 ? ", " : "", fix->key,
+                   fix->value);
+}
+
 /* Puts what is fixed among the overrides, but for values that cells of the file have; a key that nothing reads is
  * refused. */
-static enum gnn_status fix_keys(const struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
+static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
                                 const struct gnn_kv_list *fix, struct gnn_kv_list *overrides, struct gnn_err *err)
 {
     for (uint32_t i = 0; fix != NULL && i < fix->count; i++) {
@@ -362,8 +370,10 @@ static enum gnn_status fix_keys(const struct gnn_paper_figure *figure, const str
         if (figure->by_fio ? !is_key_of(as_it_is, key) : option == NULL)
             return refuse_key(figure, &fix->items[i], err);
         GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
-        if (!are_of(as_it_is, key, &values))
-            GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
+        if (are_of(as_it_is, key, &values))
+            continue;
+        note_put_over(figure, &fix->items[i]);
+        GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
     }
     return GNN_OK;
 }

@@ -91,8 +91,10 @@ struct gnn_paper_figure {
     uint32_t predicate_count;
     struct gnn_published published;
     uint32_t scale_divisor;
-    bool own_setup; /* the cells are as the file has them: in their own world, at the figure's own scale */
-    bool by_fio;    /* cells are jobs of fio's (fio_cells.h): of their run configurations db and data_dir alone count */
+    char put_over
+        [GNN_TEXT_MAX]; /* "epochs=3, max-batches=40": what is fixed over all cells, none of whose values it was */
+    bool own_setup;     /* the cells are as the file has them: in their own world, at the figure's own scale */
+    bool by_fio; /* cells are jobs of fio's (fio_cells.h): of their run configurations db and data_dir alone count */
 };
 
 /* Where and at what size the cells are run. */

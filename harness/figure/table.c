@@ -303,6 +303,8 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ", bytes of device readahead ", readahead_of);
     say_all(&c, figure, ", start ", start_of);
     say(&c, ", cap %s", run->cap_enforcement);
+    if (figure->put_over[0] != '\0')
+        say(&c, ", with %s in all cells", figure->put_over);
     if (most > 1)
         say(&c, ", median, least and most of at most %u runs a cell", most);
     else

@@ -145,6 +145,9 @@ static void parts_are_named_by_several_keys(void **state)
     const struct place *const p = *state;
     figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
                   PARTS("2 runs made", "2 of 2 cells are recorded", "| twitter |", "holds           order"));
+    figure_expect(
+        p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
+        PARTS("0 runs made", ", with dataset=twitter in all cells, one run a cell")); /* 64 is a value of the file */
     figure_expect(p, "tiny-fig1 --check --fix 'dim=64|512' --fix dataset=twitter", 0,
                   PARTS("2 of 4 cells are recorded"));
     figure_expect(p, "tiny-fig1 --fix dim", 2, PARTS("--fix dim: expected KEY=VALUE"));
