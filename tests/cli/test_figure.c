@@ -133,6 +133,12 @@ static void cases_of_other_values_are_no_part(void **state)
     figure_expect(p, "tiny-fig3 --check --fix model=gat --fix dim=128", 0, PARTS("0 of 2 cells are recorded"));
     figure_expect(p, "tiny-fig3 --check --fix system=ginex --fix model=sage", 2,
                   PARTS("tiny-fig3: no cell has all that is fixed; leave a --fix out"));
+    figure_write(p, "tiny-fig5",
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\ndim = 64\n"
+                 "[fast]\nsystem = gnndrive\ngnndrive.depth = 2 | 64\n[other]\nsystem = ginex\n[figure]\npaper = tiny\n"
+                 "place = Figure 5\ntitle = A parameter\nchart = table\nx = dim\ny = epoch_s\n");
+    figure_expect(p, "tiny-fig5 --check", 0, PARTS("0 of 3 cells are recorded"));
+    figure_expect(p, "tiny-fig5 --check --fix gnndrive.depth=2", 0, PARTS("0 of 2 cells are recorded"));
     figure_write(p, "tiny-fig4",
                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\ndim = 64, 128\n"
                  "[fast]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 4\ntitle = Broken\nchart = table\n"

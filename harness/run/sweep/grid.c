@@ -168,7 +168,7 @@ enum gnn_status gnn_grid_values(const struct gnn_option *option, const char *tex
 
 bool gnn_grid_has(const struct gnn_grid_values *values, const char *text)
 {
-    for (uint32_t i = 0; text != NULL && i < values->count; i++)
+    for (uint32_t i = 0; i < values->count; i++)
         if (strcmp(values->of[i], text) == 0)
             return true;
     return false;

@@ -20,7 +20,7 @@ struct gnn_grid_values {
 /* The option of a run, or the parameter of a system ("system.name"), of that name; NULL: there is none. */
 const struct gnn_option *gnn_grid_option(const char *name);
 
-/* Whether one of them is the text; not where that is NULL. */
+/* Whether one of them is the text. */
 bool gnn_grid_has(const struct gnn_grid_values *values, const char *text);
 
 /* option NULL: only bars part values. GNN_EUSAGE: too many or too long values, a range that is none. */

@@ -328,9 +328,11 @@ void gnn_job_close(struct gnn_job *job)
 
 void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
 {
+    const bool is_parameter = strchr(key, '.') != NULL;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < job->count; i++) {
-        if (gnn_grid_has(values, gnn_kv_get(&job->cells[i].choices, key)))
+        const char *const text = gnn_kv_get(&job->cells[i].choices, key);
+        if (text == NULL ? is_parameter : gnn_grid_has(values, text))
             job->cells[kept++] = job->cells[i];
         else
             gnn_kv_clear(&job->cells[i].choices);

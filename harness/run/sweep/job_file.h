@@ -41,7 +41,8 @@ GNN_MUST_CHECK enum gnn_status gnn_job_open(const char *path, const struct gnn_j
                                             struct gnn_job **out, struct gnn_err *err);
 void gnn_job_close(struct gnn_job *job); /* accepts NULL */
 
-/* Drops every case whose key has none of these values, or that has no such key. */
+/* Drops every case whose key has none of these values. A case without the key stays where it is a system's parameter,
+ * which other systems do not have, and goes where it is an option of every run. */
 void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values);
 
 #endif
