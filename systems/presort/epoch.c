@@ -9,8 +9,8 @@
  * The progress counts, since the run began, the hyperbatches that are prepared and those that are released, and the
  * windows that are loaded and assembled. A hyperbatch is prepared where the one two before it was; a window is loaded
  * once the one two before it is assembled. So each stage waits for its own piece in earlier stages and for earlier
- * pieces in later ones. A thread that assembles has an input before it takes a mini-batch: whoever trains next has one,
- * and nothing waits in a circle. */
+ * pieces in later ones. A thread takes a mini-batch to assemble only when it has an input for it, so that the next one
+ * to be trained always has its input: nothing waits in a circle. */
 #include "systems/presort/distribute.h"
 #include "systems/presort/handout.h"
 #include "systems/presort/load.h"

@@ -21,7 +21,7 @@ struct presort_preparer {
     struct gnn_sampling *sampling;
     struct gnn_team *team; /* draws `threads` mini-batches at a time; NULL: one thread draws one */
     struct gnn_batch *batches[PRESORT_THREADS_MAX]; /* drawn ones; batches[0] is the first */
-    uint32_t drawing;                               /* together, now or before */
+    uint32_t drawing;                               /* mini-batches that the threads were last asked for */
     uint32_t drawn, taken;                          /* of them */
     struct presort_windows windows;
     struct presort_belady *belady;
