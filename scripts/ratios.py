@@ -38,7 +38,6 @@ WORKLOADS = os.path.join(os.path.dirname(__file__), "../workloads")
 NOT_RUN = "not run"
 COLUMNS = {f"{readahead} {costs}": (readahead, costs) for readahead in ("0", "128K") for costs in ("ideal", "released")}
 RELEASED = "128K released"  # the column of a paper whose released instructions leave readahead as it is
-PER_PIECE = ("step", "process_start")  # costs of a mini-batch or an epoch, whatever its size
 # What a released program does otherwise, beside what it spends.
 RELEASED_SETS = {"gnndrive": ["gnndrive.serial_extract=true"]}
 AGNES_DATASETS = ["papers100m", "twitter", "friendster-agnes", "igb-medium"]
@@ -93,9 +92,8 @@ class Cell:
     def words(self, a, column, seed):
         readahead, costs = COLUMNS[column]
         divisor = int(a.scale.split("/")[1])
-        file = released_costs(a.keep, divisor) if costs == "released" else costs
         words = ["--system", self.system, "--dataset", self.dataset, "--scale", a.scale, "--preset", self.preset, "--world",
-                 "simulated", "--profile", self.profile, "--device-readahead", readahead, "--costs", file, "--seed", str(seed)]
+                 "simulated", "--profile", self.profile, "--device-readahead", readahead, "--costs", costs, "--seed", str(seed)]
         if not self.only:
             words += ["--compute", self.compute]
         if self.threads:
@@ -120,26 +118,6 @@ class Cell:
             warmup, batches = a.parts[self.system].split("+")
             return ["--warmup", warmup, "--batches", batches]
         return ["--epochs", a.epochs]
-
-
-def released_costs(keep, divisor):
-    """The costs of the released programs for 1/divisor of a mini-batch: what a step or a start takes whatever its size is
-    divided as the mini-batch is, or it would weigh `divisor` times what it weighs at scale 1. Costs an edge, a row or a page
-    shrink by themselves."""
-    if divisor == 1:
-        return "released"
-    with open(os.path.join(WORKLOADS, "hardware/costs/released.ini"), encoding="utf-8") as source:
-        text = source.read()
-    for key in PER_PIECE:
-        text, count = re.subn(rf"^{key} = ([0-9.]+)ms ", lambda found, key=key: f"{key} = {float(found.group(1)) * 1e6 / divisor:.0f}ns ",
-                              text, flags=re.MULTILINE)
-        assert count == 1, key
-    os.makedirs(keep, exist_ok=True)
-    path = os.path.join(keep, f"released-{divisor}.ini")
-    with open(path + f".{os.getpid()}", "w", encoding="utf-8") as target:
-        target.write(text)
-    os.replace(target.name, path)
-    return path
 
 
 def made_with(program):

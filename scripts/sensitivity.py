@@ -136,14 +136,8 @@ def written(folder, name, lines):
     return path
 
 
-def released_costs(a):
-    """The file of the released programs' costs at the scale of the runs."""
-    file = ratios.released_costs(a.keep, int(a.scale.split("/")[1]))
-    return file if "/" in file else os.path.join(HARDWARE, "costs", f"{file}.ini")
-
-
 def released_lines(a):
-    with open(released_costs(a), encoding="utf-8") as file:
+    with open(os.path.join(HARDWARE, "costs/released.ini"), encoding="utf-8") as file:
         return file.read().splitlines()
 
 
@@ -209,7 +203,7 @@ def released_table(a, slow, fast, profile):
     def changed(key, value, unit):
         return lambda factor: both(released_variant(a, key, value * factor, unit))
     figures = [(f"`{key}` = {plain(value)} {unit}", changed(key, value, unit)) for key, value, unit in released_figures(a)]
-    return times_table(a, f"{slow} / {fast} on {profile}, released costs", both(released_costs(a)), figures)
+    return times_table(a, f"{slow} / {fast} on {profile}, released costs", both("released"), figures)
 
 
 # ---- rows of ratios.py ----

@@ -8,7 +8,6 @@ oocgnn=${OOCGNN:-build/gcc/oocgnn}
 db=${1:-build/spread.db}
 mkdir -p "$(dirname "$db")"
 
-PYTHONPATH=$(dirname "$0") python3 -c "from ratios import released_costs; released_costs('build', 100)"
 "$oocgnn" sweep workloads/spread.ini --db "$db" --resume >/dev/null
 
 sqlite3 -markdown "$db" "

@@ -66,7 +66,7 @@ static enum gnn_status open_profile(const char *option, const char *name, struct
                     strcmp(name, "this") == 0 ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
 }
 
-/* The same with the run's --costs in it. */
+/* The same with the run's --costs in it, those of a piece at the run's scale. */
 static enum gnn_status open_charged(const struct gnn_run_config *config, const char *option, const char *name,
                                     struct gnn_profile **out, struct gnn_err *err)
 {
@@ -77,8 +77,10 @@ static enum gnn_status open_charged(const struct gnn_run_config *config, const c
         return GNN_OK;
     gnn_data_dirs(&found);
     const enum gnn_status status = gnn_profile_add_costs(*out, config->costs, found.dirs, &cause);
-    if (status == GNN_OK)
+    if (status == GNN_OK) {
+        gnn_profile_divide_costs(*out, config->scale_divisor);
         return GNN_OK;
+    }
     gnn_profile_close(*out);
     *out = NULL;
     return gnn_fail(err, status, "--costs: %s", cause.message);

@@ -96,6 +96,8 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     run->cold_asked = config->cold ? 1 : 0;
     GNN_TRY(gnn_record_list_config(config, &run->config, err));
     copy_name(run->fanout, gnn_kv_get(&run->config, "fanout"));
+    if (!gnn_run_costs_are_ideal(config)) /* `step` and `process_start` are divided by it */
+        GNN_TRY(gnn_kv_setf(&run->environment, err, "costs.piece_divisor", "%" PRIu32, config->scale_divisor));
     if (config->preset[0] == '\0')
         return GNN_OK;
     char held[GNN_TEXT_MAX * 4];

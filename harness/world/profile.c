@@ -139,6 +139,14 @@ enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile, const char *n
     return gnn_fail(err, GNN_EUSAGE, "no costs \"%s\"; there are ideal and released, or a path with a '/'", name);
 }
 
+void gnn_profile_divide_costs(struct gnn_profile *profile, uint32_t divisor)
+{
+    assert(divisor >= 1);
+    uint64_t *const of_a_piece[] = {&profile->framework.step_ns, &profile->cpu.work_ps[GNN_WORK_PROCESS_START]};
+    for (size_t i = 0; i < sizeof of_a_piece / sizeof *of_a_piece; i++)
+        *of_a_piece[i] = (*of_a_piece[i] + divisor / 2) / divisor;
+}
+
 void gnn_profile_close(struct gnn_profile *profile)
 {
     free(profile);

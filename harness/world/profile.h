@@ -131,6 +131,11 @@ GNN_MUST_CHECK enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char *path, const char *text,
                                                        struct gnn_err *err);
 
+/* Divides what released programs spend on a piece whatever its size, `step` of a mini-batch and `process_start` of an
+ * epoch, by `divisor` >= 1: at scale 1/K a mini-batch is a K-th of the paper's, and undivided they would weigh K times
+ * what they weigh there. Costs of an edge, a row or a page shrink by themselves. The digests stay the file's. */
+void gnn_profile_divide_costs(struct gnn_profile *profile, uint32_t divisor);
+
 /* Calls fn for every profile of search_dirs, in order of directory and name; the strings live during the call. Files
  * that do not parse are passed over (opening them says why). A directory that is not there holds none. */
 typedef void gnn_profile_seen_fn(void *ctx, const char *path, const struct gnn_profile *profile);

@@ -339,6 +339,23 @@ static void test_released_costs(void **state)
     gnn_profile_close(p);
 }
 
+/* What is of a mini-batch or an epoch is divided, to the nearest, and what is of an edge, a row or a page is not. */
+static void test_costs_of_a_piece_are_divided(void **state)
+{
+    (void)state;
+    struct gnn_profile *const p = parse("toy.ini", GOOD);
+    struct gnn_err err = {0};
+    must(gnn_profile_parse_costs(p, "costs.ini", RELEASED, &err), &err);
+    struct gnn_profile expected = *p;
+    gnn_profile_divide_costs(p, 1);
+    assert_memory_equal(p, &expected, sizeof expected);
+    gnn_profile_divide_costs(p, 300);
+    expected.framework.step_ns = 6667;                       /* of 2 ms */
+    expected.cpu.work_ps[GNN_WORK_PROCESS_START] = 66666667; /* of 20 ms */
+    assert_memory_equal(p, &expected, sizeof expected);
+    gnn_profile_close(p);
+}
+
 static void test_released_costs_are_refused_by_name(void **state)
 {
     (void)state;
@@ -530,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_refusals_name_file_line_and_key),
         cmocka_unit_test(test_costs_scale_with_the_clock),
         cmocka_unit_test(test_released_costs),
+        cmocka_unit_test(test_costs_of_a_piece_are_divided),
         cmocka_unit_test(test_released_costs_are_refused_by_name),
         cmocka_unit_test(test_every_machine_has_a_profile),
         cmocka_unit_test(test_more_drives_are_nothing_else),
