@@ -34,6 +34,8 @@ enum gnn_figure_id {
     GNN_FIGURE_FAULT_MINOR,
     GNN_FIGURE_FAULT_MAJOR,
     GNN_FIGURE_READAHEAD_PAGE,
+    GNN_FIGURE_EVICT_PAGE, /* 0: no group with a cap can be made here; likewise the next one */
+    GNN_FIGURE_UNMAP_PAGE,
     GNN_FIGURE_SYSCALL,
     GNN_FIGURE_BUFFERED_PAGE,
     GNN_FIGURE_SUBMIT,
@@ -71,8 +73,9 @@ struct gnn_calibration {
     double sequential_read_bytes_per_s;
     struct gnn_sustained sustained;
     struct gnn_figure figure[GNN_FIGURE_COUNT];
-    bool gpu_present;      /* what follows gpu_missing is filled */
-    char gpu_missing[256]; /* else: why there is no [gpu] */
+    char reclaim_missing[256]; /* why evict_page and unmap_page are left out; "": they are not */
+    bool gpu_present;          /* what follows gpu_missing is filled */
+    char gpu_missing[256];     /* else: why there is no [gpu] */
     char gpu_model[96], gpu_driver[96];
     uint64_t gpu_memory_bytes;
     struct gnn_gpu_figures gpu;

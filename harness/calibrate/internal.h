@@ -40,6 +40,7 @@ enum gnn_status gnn_bench_storage(struct gnn_bench *bench, struct gnn_err *err);
 enum gnn_status gnn_bench_sampling(struct gnn_bench *bench, struct gnn_err *err); /* sampling.c */
 enum gnn_status gnn_bench_memory(struct gnn_bench *bench, struct gnn_err *err);   /* memory.c */
 enum gnn_status gnn_bench_pages(struct gnn_bench *bench, struct gnn_err *err);    /* pages.c */
+enum gnn_status gnn_bench_reclaim(struct gnn_bench *bench, struct gnn_err *err);  /* reclaim.c */
 enum gnn_status gnn_bench_ring(struct gnn_bench *bench, struct gnn_err *err);     /* ring.c */
 enum gnn_status gnn_bench_threads(struct gnn_bench *bench, struct gnn_err *err);  /* threads.c */
 enum gnn_status gnn_bench_compute(struct gnn_bench *bench, struct gnn_err *err);  /* compute.c */

@@ -3,16 +3,16 @@
  * neither. */
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"
+#include "harness/calibrate/touch.h"
 #include "harness/measure/page_cache.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 /* What one fault maps around itself where it is cached, 64 KiB; threads that fault at a time: more than one, since a
  * busy device is told of new requests more cheaply than an idle one, and gathers of a pipeline run side by side. */
-enum { AROUND_PAGES = 16, THREADS = 8 };
+enum { AROUND_PAGES = 16, THREADS = GNN_TOUCH_THREADS_MAX };
 
 static const uint64_t page_elements = GNN_PAGE_BYTES / sizeof(uint32_t);
 
@@ -27,89 +27,12 @@ struct pages {
 
 enum { BUFFER_BYTES = 1 << 20, BUFFERS = 8 /* of the file, read through the cache */ };
 
-struct faults {
-    uint64_t minor, major;
-};
-
-static struct faults faults_so_far(void)
-{
-    struct rusage usage;
-    (void)getrusage(RUSAGE_THREAD, &usage);
-    return (struct faults){.minor = (uint64_t)usage.ru_minflt, .major = (uint64_t)usage.ru_majflt};
-}
-
-/* One thread's part of the pages to touch. */
-struct toucher {
-    struct gnn_world *world;
-    struct gnn_map *map;
-    const uint64_t *index;
-    uint64_t count;
-    struct gnn_thread *thread;
-    double cpu_ns;
-    struct faults happened;
-    enum gnn_status status;
-    struct gnn_err err;
-};
-
-static void toucher_main(void *arg)
-{
-    enum { CHUNK = 1024 };
-    struct toucher *const t = arg;
-    uint32_t out[CHUNK];
-    const struct faults before = faults_so_far();
-    const uint64_t start_ns = gnn_thread_cpu_ns();
-    for (uint64_t at = 0; t->status == GNN_OK && at < t->count; at += CHUNK)
-        t->status =
-            gnn_map_gather_u32(t->world, t->map, t->index + at, gnn_min_u64(t->count - at, CHUNK), out, &t->err);
-    t->cpu_ns = (double)(gnn_thread_cpu_ns() - start_ns);
-    const struct faults after = faults_so_far();
-    assert(after.minor >= before.minor);
-    assert(after.major >= before.major);
-    t->happened = (struct faults){.minor = after.minor - before.minor, .major = after.major - before.major};
-}
-
-/* Starts the threads and waits for all; what they did is summed up in `sum`. */
-static enum gnn_status run_touchers(struct toucher *touchers, uint32_t count, struct toucher *sum, struct gnn_err *err)
-{
-    enum gnn_status status = GNN_OK;
-    for (uint32_t i = 0; status == GNN_OK && i < count; i++)
-        status = gnn_thread_start(touchers[i].world, "faults", toucher_main, &touchers[i], &touchers[i].thread, err);
-    for (uint32_t i = 0; i < count; i++) {
-        gnn_thread_join(touchers[i].world, touchers[i].thread);
-        if (status == GNN_OK && touchers[i].status != GNN_OK)
-            status = gnn_fail(err, touchers[i].status, "%s", touchers[i].err.message);
-        sum->cpu_ns += touchers[i].cpu_ns;
-        sum->happened.minor += touchers[i].happened.minor;
-        sum->happened.major += touchers[i].happened.major;
-    }
-    return status;
-}
-
-/* Touches index[0..count) through a new mapping, `threads` at a time. sum: the threads' CPU time and faults;
- * besides_ns: CPU time that no thread was charged for. */
+/* Touches index[0..count) through a new mapping, `threads` at a time. */
 static enum gnn_status touch(struct pages *p, enum gnn_map_advice advice, uint64_t count, uint32_t threads,
-                             struct toucher *sum, double *besides_ns, struct gnn_err *err)
+                             struct gnn_touches *sum, struct gnn_err *err)
 {
-    assert(threads >= 1);
-    assert(threads <= THREADS);
     assert(count <= p->index_max);
-    struct toucher touchers[THREADS];
-    struct gnn_map *map = NULL;
-    struct gnn_busy busy;
-    *sum = (struct toucher){.cpu_ns = 0};
-    GNN_TRY(gnn_map_open(p->bench->world, p->plain, advice, &map, err));
-    for (uint32_t i = 0; i < threads; i++) {
-        const uint64_t first = count * i / threads;
-        touchers[i] = (struct toucher){.world = p->bench->world,
-                                       .map = map,
-                                       .index = p->index + first,
-                                       .count = count * (i + 1) / threads - first};
-    }
-    gnn_busy_begin(p->bench->out->cores, &busy);
-    const enum gnn_status status = run_touchers(touchers, threads, sum, err);
-    *besides_ns = gnn_busy_besides_ns(&busy, sum->cpu_ns);
-    gnn_map_close(p->bench->world, map);
-    return status;
+    return gnn_touch_pages(p->bench->world, p->plain, advice, p->index, count, threads, p->bench->out->cores, sum, err);
 }
 
 /* `count` pages of different 64 KiB windows, in random order. */
@@ -144,15 +67,14 @@ static uint64_t fault_count(const struct pages *p, uint64_t wanted)
 static enum gnn_status major_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct pages *const p = ctx;
-    struct toucher sum;
-    double besides_ns;
+    struct gnn_touches sum;
     const uint64_t count = fault_count(p, 30000);
     scattered(p, 11, count);
     GNN_TRY(gnn_cache_evict(p->bench->data, err));
-    GNN_TRY(touch(p, GNN_MAP_RANDOM, count, THREADS, &sum, &besides_ns, err));
-    if (sum.happened.major * 2 < count)
+    GNN_TRY(touch(p, GNN_MAP_RANDOM, count, THREADS, &sum, err));
+    if (sum.major * 2 < count)
         return nothing_happened("reading fault", err);
-    values[0] = (sum.cpu_ns + besides_ns) / (double)sum.happened.major;
+    values[0] = (sum.cpu_ns + sum.besides_ns) / (double)sum.major;
     return GNN_OK;
 }
 
@@ -160,17 +82,16 @@ static enum gnn_status major_once(void *ctx, double *values, struct gnn_err *err
 static enum gnn_status minor_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct pages *const p = ctx;
-    struct toucher sum;
-    double besides_ns;
+    struct gnn_touches sum;
     const uint64_t count = fault_count(p, 3000);
     scattered(p, 11, count);
     for (uint64_t i = 0; i < count; i++)
         if (gnn_file_read(p->bench->world, p->random, p->index[i] * sizeof(uint32_t), p->buffer, 64) != 64)
             return gnn_fail(err, GNN_EIO, "%s: a page cannot be read", p->bench->data);
-    GNN_TRY(touch(p, GNN_MAP_RANDOM, count, 1, &sum, &besides_ns, err));
-    if (sum.happened.minor * 2 < count)
+    GNN_TRY(touch(p, GNN_MAP_RANDOM, count, 1, &sum, err));
+    if (sum.minor * 2 < count)
         return nothing_happened("fault", err);
-    values[0] = sum.cpu_ns / (double)sum.happened.minor;
+    values[0] = sum.cpu_ns / (double)sum.minor;
     return GNN_OK;
 }
 
@@ -179,16 +100,15 @@ static enum gnn_status readahead_once(void *ctx, double *values, struct gnn_err 
 {
     struct pages *const p = ctx;
     const struct gnn_figure *const figure = p->bench->out->figure;
-    struct toucher sum;
-    double besides_ns;
+    struct gnn_touches sum;
     const uint64_t wanted = gnn_bench_count(p->bench, 32768);
     const uint64_t count = gnn_min_u64(wanted, p->page_count);
     for (uint64_t i = 0; i < count; i++)
         p->index[i] = i * page_elements;
     GNN_TRY(gnn_cache_evict(p->bench->data, err));
-    GNN_TRY(touch(p, GNN_MAP_NORMAL, count, 1, &sum, &besides_ns, err));
-    const double rest = sum.cpu_ns - (double)sum.happened.major * figure[GNN_FIGURE_FAULT_MAJOR].value -
-                        (double)sum.happened.minor * figure[GNN_FIGURE_FAULT_MINOR].value;
+    GNN_TRY(touch(p, GNN_MAP_NORMAL, count, 1, &sum, err));
+    const double rest = sum.cpu_ns - (double)sum.major * figure[GNN_FIGURE_FAULT_MAJOR].value -
+                        (double)sum.minor * figure[GNN_FIGURE_FAULT_MINOR].value;
     values[0] = rest > (double)count ? rest / (double)count : 1;
     return GNN_OK;
 }

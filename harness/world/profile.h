@@ -58,6 +58,8 @@ struct gnn_profile_cpu {
     uint64_t syscall_ns;        /* entering and leaving the kernel: pread, io_uring_enter */
     uint64_t submit_ns;         /* each request handed to a ring, direct */
     uint64_t complete_ns;       /* each completion: interrupt and reaping */
+    uint64_t evict_page_ns;     /* each page that reclaim takes from the page cache; 0: not known */
+    uint64_t unmap_page_ns;     /* what it takes besides if page-table entries name the page; 0: not known */
     uint64_t buffered_page_ns;  /* each 4 KiB page a buffered read or write copies */
     uint64_t ring_cached_ns;    /* a small buffered read of a ring that finds its page, besides calls; 0: not known */
     uint64_t ring_missed_ns;    /* likewise, one that does not; its interrupt included, the device's time not */

@@ -108,6 +108,8 @@ static const struct field fields[] = {
     {"cpu", "submit", UNIT_NS, NEED_COST, IN_CPU(submit_ns), 0, SECOND_NS},
     {"cpu", "complete", UNIT_NS, NEED_COST, IN_CPU(complete_ns), 0, SECOND_NS},
     {"cpu", "buffered_page", UNIT_NS, NEED_COST, IN_CPU(buffered_page_ns), 0, SECOND_NS},
+    {"cpu", "evict_page", UNIT_NS, NEED_SPARE, IN_CPU(evict_page_ns), 1, SECOND_NS},
+    {"cpu", "unmap_page", UNIT_NS, NEED_SPARE, IN_CPU(unmap_page_ns), 1, SECOND_NS},
     {"cpu", "ring_cached_read", UNIT_NS, NEED_SPARE, IN_CPU(ring_cached_ns), 1, SECOND_NS},
     {"cpu", "ring_missed_read", UNIT_NS, NEED_SPARE, IN_CPU(ring_missed_ns), 1, SECOND_NS},
     {"cpu", "lock", UNIT_NS, NEED_COST, IN_CPU(lock_ns), 0, SECOND_NS},

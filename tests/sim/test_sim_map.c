@@ -380,6 +380,57 @@ static void test_a_cap_makes_rounds_miss(void **state)
     close_fixture(&f);
 }
 
+enum way { BY_MAPPING, BY_READ, BY_WRITE };
+
+/* Going round a file under that cap, with reclaim at a price. Returns how long it took; *evicted: how many pages
+ * went. */
+static uint64_t round_under_a_cap(uint64_t evict_page_ns, uint64_t unmap_page_ns, enum way way, uint64_t *evicted)
+{
+    struct fixture f;
+    struct gnn_err err = {0};
+    static unsigned char bytes[PAGE];
+    open_fixture(&f, true, GNN_MAP_RANDOM, GNN_OPEN_READ | GNN_OPEN_RANDOM);
+    f.profile.cpu.evict_page_ns = evict_page_ns;
+    f.profile.cpu.unmap_page_ns = unmap_page_ns;
+    const uint64_t room_bytes = f.profile.memory_bytes - f.profile.process_bytes;
+    void *hog;
+    struct gnn_file *out;
+    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (2 << 20), GNN_MEM_PINNED, &hog, &err), GNN_OK);
+    assert_int_equal(gnn_file_open(f.world, "out", GNN_OPEN_WRITE, &out, &err), GNN_OK);
+    const uint64_t start_ns = gnn_now_ns(f.world);
+    if (way == BY_MAPPING)
+        gather_pages(&f, 0, FILE_PAGES, 1);
+    for (uint64_t page = 0; page < FILE_PAGES && way == BY_READ; page++)
+        assert_int_equal(gnn_file_read(f.world, f.file, page * PAGE, bytes, PAGE), PAGE);
+    for (uint64_t page = 0; page < FILE_PAGES && way == BY_WRITE; page++)
+        assert_int_equal(gnn_file_write(f.world, out, page * PAGE, bytes, PAGE), PAGE);
+    const uint64_t wall_ns = gnn_now_ns(f.world) - start_ns;
+    *evicted = counts_of(&f).pages_evicted;
+    gnn_file_close(f.world, out);
+    gnn_mem_free(f.world, hog);
+    close_fixture(&f);
+    return wall_ns;
+}
+
+/* A page that goes costs its price, one with page-table entries what those cost besides; the read of the page that
+ * came for it starts behind that. */
+static void test_reclaim_has_its_price(void **state)
+{
+    (void)state;
+    uint64_t evicted, again;
+    const uint64_t mapped_ns = round_under_a_cap(0, 0, BY_MAPPING, &evicted);
+    assert_in_range(evicted, FILE_PAGES / 2, FILE_PAGES - 1);
+    assert_int_equal(round_under_a_cap(700, 0, BY_MAPPING, &again) - mapped_ns, 700 * evicted);
+    assert_int_equal(round_under_a_cap(700, 3000, BY_MAPPING, &again) - mapped_ns, 3700 * evicted);
+    assert_int_equal(again, evicted);
+    for (enum way way = BY_READ; way <= BY_WRITE; way++) {
+        const uint64_t wall_ns = round_under_a_cap(0, 0, way, &evicted);
+        assert_in_range(evicted, FILE_PAGES / 2, FILE_PAGES - 1);
+        assert_int_equal(round_under_a_cap(700, 3000, way, &again) - wall_ns, 700 * evicted);
+        assert_int_equal(again, evicted);
+    }
+}
+
 /* Memory takes room from the page cache when it is touched, not when it is reserved: 6 MiB for a file of 4 MiB and what
  * is gathered from it. */
 static void test_what_is_touched_takes_room(void **state)
@@ -509,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_threads_share_a_read),
         cmocka_unit_test(test_threads_share_a_window),
         cmocka_unit_test(test_a_cap_makes_rounds_miss),
+        cmocka_unit_test(test_reclaim_has_its_price),
         cmocka_unit_test(test_what_is_touched_takes_room),
         cmocka_unit_test(test_buffered_reads),
         cmocka_unit_test(test_writes_are_written_back),

@@ -474,6 +474,43 @@ static void test_reads_of_a_ring_take_their_owner(void **state)
     fixture_close(&f);
 }
 
+/* CPU time of reading every page of the file while 64 KiB are left for them; *evicted: how many had to go. */
+static uint64_t busy_ns_of_a_round(uint64_t evict_page_ns, uint64_t *evicted)
+{
+    struct fixture f;
+    struct gnn_simulated_counts before, after;
+    void *hog;
+    fixture_open(&f, known_ring_reads);
+    f.profile.cpu.evict_page_ns = evict_page_ns;
+    struct gnn_ring *const ring = open_ring(&f, &(struct gnn_ring_config){.depth = 4});
+    gnn_mem_free(f.world, f.slots); /* reserved and not touched */
+    f.slots = NULL;
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(f.world, &usage);
+    const uint64_t room_bytes = f.profile.memory_bytes - f.profile.process_bytes - usage.current_bytes;
+    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (64 << 10), GNN_MEM_PINNED, &hog, NULL), GNN_OK);
+    gnn_world_simulated_counts(f.world, &before);
+    for (uint64_t at = 0; at + 4 <= numbers.size_bytes; at += 4096)
+        (void)ns_of_four_bytes(&f, ring, at);
+    gnn_world_simulated_counts(f.world, &after);
+    *evicted = after.pages_evicted - before.pages_evicted;
+    gnn_ring_close(f.world, ring);
+    gnn_mem_free(f.world, hog);
+    fixture_close(&f);
+    return after.cpu_busy_ns - before.cpu_busy_ns;
+}
+
+static void test_reads_of_a_ring_reclaim(void **state)
+{
+    (void)state;
+    uint64_t evicted, again;
+    const uint64_t busy_ns = busy_ns_of_a_round(0, &evicted);
+    assert_true(evicted > 32);
+    const uint64_t more_ns = busy_ns_of_a_round(800, &again) - busy_ns;
+    assert_in_range(more_ns, 800 * evicted - 16, 800 * evicted + 16); /* picoseconds of what stands before */
+    assert_int_equal(again, evicted);
+}
+
 /* The kernel's polling thread serves them one after the other, while the owner only looks. */
 static void test_the_polling_thread_serves_cached_reads(void **state)
 {
@@ -770,6 +807,7 @@ int main(void)
         cmocka_unit_test(test_cached_bytes_cost_no_interrupt),
         cmocka_unit_test(test_cached_reads_of_a_ring_have_their_price),
         cmocka_unit_test(test_reads_of_a_ring_take_their_owner),
+        cmocka_unit_test(test_reads_of_a_ring_reclaim),
         cmocka_unit_test(test_the_polling_thread_serves_cached_reads),
         cmocka_unit_test(test_looking_passes_time),
         cmocka_unit_test(test_min_and_max),

@@ -359,6 +359,8 @@ static void test_figures_survive(void **state)
         {GNN_FIGURE_FAULT_MINOR, cpu->fault_minor_ns, 1},
         {GNN_FIGURE_FAULT_MAJOR, cpu->fault_major_ns, 1},
         {GNN_FIGURE_READAHEAD_PAGE, cpu->readahead_page_ns, 1},
+        {GNN_FIGURE_EVICT_PAGE, cpu->evict_page_ns, 1},
+        {GNN_FIGURE_UNMAP_PAGE, cpu->unmap_page_ns, 1},
         {GNN_FIGURE_SYSCALL, cpu->syscall_ns, 1},
         {GNN_FIGURE_SUBMIT, cpu->submit_ns, 1},
         {GNN_FIGURE_COMPLETE, cpu->complete_ns, 1},
@@ -384,6 +386,27 @@ static void test_figures_survive(void **state)
     assert_string_equal(p->name, "this");
     assert_false(p->gpu.present);
     gnn_profile_close(p);
+    free(c);
+}
+
+/* Where no group could be made the profile has no costs of reclaim, and says why. */
+static void test_unseen_reclaim_is_left_out(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    (void)snprintf(c->reclaim_missing, sizeof c->reclaim_missing, "no group for us");
+    c->figure[GNN_FIGURE_EVICT_PAGE] = c->figure[GNN_FIGURE_UNMAP_PAGE] = (struct gnn_figure){.value = 0};
+    struct gnn_profile *const p = through_text(c);
+    assert_int_equal(p->cpu.evict_page_ns, 0);
+    assert_int_equal(p->cpu.unmap_page_ns, 0);
+    gnn_profile_close(p);
+    char *text = NULL;
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_OK);
+    assert_non_null(strstr(text, "; no evict_page: no group for us\n"));
+    assert_non_null(strstr(text, "; no unmap_page: no group for us\n"));
+    free(text);
+    c->figure[GNN_FIGURE_UNMAP_PAGE].value = -1;
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_EBUG);
     free(c);
 }
 
@@ -522,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_grid_survives),
         cmocka_unit_test(test_figures_survive),
+        cmocka_unit_test(test_unseen_reclaim_is_left_out),
         cmocka_unit_test(test_a_sustained_rate_survives),
         cmocka_unit_test(test_a_gpu_survives),
         cmocka_unit_test(test_text_tells_noise),

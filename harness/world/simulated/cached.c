@@ -10,6 +10,9 @@
  *           cache of the processor, buffered_page_ns a page, less what is not copied of it, and readahead_page_ns for
  *           each page brought in; through a ring ring_cached_ns or ring_missed_ns a read instead, for its call, its
  *           first page and its first page brought in, where the profile knows them
+ * Reclaim   pages that had to go for those that came cost evict_page_ns each, and unmap_page_ns if they were mapped, of
+ *           whoever brought pages in: a group's limit is kept by the thread that charges. A fault's read starts behind
+ *           it. Both are zero where the profile does not know them
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
@@ -223,6 +226,14 @@ static void look_around(struct simulated *s, uint64_t now_ns)
     sim_page_cache_sum_statistics(s->cache);
 }
 
+/* CPU time of reclaim since the last call. */
+static uint64_t reclaim_ps(struct simulated *s)
+{
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    const struct sim_reclaimed gone = sim_page_cache_take_reclaimed(s->cache);
+    return (gone.pages * cpu->evict_page_ns + gone.mapped * cpu->unmap_page_ns) * SIM_PS_PER_NS;
+}
+
 /* ---- read, write, sync ---- */
 
 static uint64_t pages_of(uint64_t offset_bytes, uint64_t len_bytes, uint64_t *first)
@@ -272,7 +283,7 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
     uint64_t first, brought_in;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
     const uint64_t done_ns = read_range(s, file, now_ns, first, pages, &brought_in);
-    *cpu_ps = buffered_ps(cpu, pages, len_bytes) + brought_in * cpu->readahead_page_ns * SIM_PS_PER_NS;
+    *cpu_ps = buffered_ps(cpu, pages, len_bytes) + brought_in * cpu->readahead_page_ns * SIM_PS_PER_NS + reclaim_ps(s);
     return done_ns;
 }
 
@@ -297,7 +308,7 @@ uint64_t sim_cached_ring_read(struct simulated *s, const struct gnn_file *file, 
     uint64_t first, brought_in;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
     const uint64_t done_ns = read_range(s, file, now_ns, first, pages, &brought_in);
-    *cpu_ps = ring_ps(cpu, brought_in, copied_ps(cpu, pages - 1, len_bytes));
+    *cpu_ps = ring_ps(cpu, brought_in, copied_ps(cpu, pages - 1, len_bytes)) + reclaim_ps(s);
     return done_ns;
 }
 
@@ -329,6 +340,7 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
         return device_write(s, now_ns, file->inode->device_offset_bytes, &through);
     look_around(s, now_ns);
     sim_page_cache_write(s->cache, number, first, pages);
+    *cpu_ps += reclaim_ps(s);
     return write_evicted(s, now_ns);
 }
 
@@ -387,6 +399,8 @@ uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum
     look_around(s, now_ns);
     sim_page_cache_touch(s->cache, number, page, readahead_of(advice), &touch);
     const uint64_t further = submit(s, file, now_ns, &touch) - (touch.major ? 1 : 0);
-    sim_cpu(s->executor, further * cpu->readahead_page_ns * SIM_PS_PER_NS);
-    return flight_done(s->cached, number, page, now_ns);
+    const uint64_t reclaimed_ps = reclaim_ps(s);
+    sim_cpu(s->executor, further * cpu->readahead_page_ns * SIM_PS_PER_NS + reclaimed_ps);
+    const uint64_t done_ns = flight_done(s->cached, number, page, now_ns);
+    return done_ns > now_ns ? done_ns + reclaimed_ps / SIM_PS_PER_NS : done_ns;
 }

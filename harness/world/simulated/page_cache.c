@@ -79,6 +79,7 @@ struct sim_page_cache {
     struct sim_page_range reads[REQUEST_RANGES_MAX];
     uint32_t read_count;
     uint64_t hits, minor_faults, major_faults, brought_in;
+    struct sim_reclaimed told; /* of lists, by sim_page_cache_take_reclaimed */
 };
 
 /* ---- open, close, files ---- */
@@ -524,6 +525,14 @@ static struct sim_page_range locate(const struct sim_page_cache *cache, uint32_t
     }
     assert(false); /* every page number belongs to a file */
     return (struct sim_page_range){0};
+}
+
+struct sim_reclaimed sim_page_cache_take_reclaimed(struct sim_page_cache *cache)
+{
+    const struct sim_reclaimed before = cache->told;
+    cache->told = (struct sim_reclaimed){.pages = cache->lists.evicted, .mapped = cache->lists.evicted_mapped};
+    return (struct sim_reclaimed){.pages = cache->told.pages - before.pages,
+                                  .mapped = cache->told.mapped - before.mapped};
 }
 
 uint32_t sim_page_cache_take_evicted(struct sim_page_cache *cache, struct sim_page_range *out, uint32_t max)

@@ -81,6 +81,12 @@ void sim_page_cache_prefetch_window(const struct sim_page_cache *cache, uint32_t
 /* Removes the file's page-table entries; the pages stay. */
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t file);
 
+/* How many pages reclaim evicted since the last call, and how many of them page-table entries named. */
+struct sim_reclaimed {
+    uint64_t pages, mapped;
+};
+struct sim_reclaimed sim_page_cache_take_reclaimed(struct sim_page_cache *cache);
+
 /* Takes the dirty pages that reclaim evicted since the last call: they must be written now. Returns how many ranges, at
  * most `max`. Call until 0. */
 uint32_t sim_page_cache_take_evicted(struct sim_page_cache *cache, struct sim_page_range *out, uint32_t max);

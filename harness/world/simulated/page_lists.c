@@ -220,6 +220,7 @@ static void evict(struct sim_page_lists *lists, uint32_t page)
     lists->place[page] = (uint32_t)lists->age;
     lists->age++;
     lists->evicted++;
+    lists->evicted_mapped += (flags & SIM_PAGE_MAPPED) != 0;
 }
 
 /* ---- reclaim ---- */

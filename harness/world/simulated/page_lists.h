@@ -59,7 +59,7 @@ struct sim_page_lists {
     struct sim_page_statistics summed; /* as reclaim sees them */
     uint64_t activated_seen;           /* summed.activated when reclaim last ended */
     uint64_t age;                      /* evictions and activations so far */
-    uint64_t evicted, refaulted;
+    uint64_t evicted, evicted_mapped, refaulted;
     struct sim_page_run written[SIM_WRITTEN_MAX]; /* dirty pages evicted and not yet handed on */
     uint32_t written_count;
 };
