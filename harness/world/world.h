@@ -138,6 +138,7 @@ enum gnn_work {
     /* What a released program does there in its language and libraries. Where costs are ideal the first is drawing,
      * hashing and sorting an edge as above, and the others are nothing (profile.h, "released"). */
     GNN_WORK_FRAMEWORK_EDGE, /* an edge drawn by a framework's sampler */
+    GNN_WORK_SHARED_EDGE,    /* what an edge takes besides where the threads of a sampler share one mini-batch */
     GNN_WORK_LIST_TAKE,      /* an entry found and taken out of a list in order of use: std::list, std::unordered_map */
     GNN_WORK_LIST_EVICT,     /* the oldest entry of such a list taken, and its owner's table entry cleared */
     GNN_WORK_LIST_PUT,       /* an entry put at its end */

@@ -392,6 +392,7 @@ static void charge_hop(const struct marius_dense *dense, const struct hop *hop)
 {
     const uint64_t edges = hop->edges - hop->batch->row_start[hop->first];
     gnn_charge(dense->world, GNN_WORK_SAMPLED_EDGE, edges);
+    gnn_charge(dense->world, GNN_WORK_SHARED_EDGE, edges); /* section 4.1: all threads of the CPU draw one */
     if (hop->hashed)
         gnn_charge(dense->world, GNN_WORK_HASHED_ID, edges);
     else /* marked, and found at the end; a word for every 64 local IDs */

@@ -310,6 +310,7 @@ static void golden_times(void **state)
          0,
          36},
         {{MARIUS}, "9ce748e521213d5d", 9714440, 0, 89},
+        {{MARIUS, RELEASED}, "9ce748e521213d5d", 12217466, 0, 89},
         {{MARIUS, SET("mariusgnn.loaders=1")}, "9ce748e521213d5d", 11068741, 0, 89},
         {{MARIUS, SET("mariusgnn.bucket_reads=single")}, "9ce748e521213d5d", 9733982, 0, 121},
         {{MARIUS, SET("mariusgnn.policy=replace")}, "0895633265cb9ffd", 16896661, 0, 221},

@@ -306,7 +306,8 @@ static void test_costs_scale_with_the_clock(void **state)
 }
 
 #define RELEASED                                                                                                       \
-    "[released]\nclock = 2.6GHz stated\nframework_edge = 200ns derived\nlist_take = 1.1us measured\n"                  \
+    "[released]\nclock = 2.6GHz stated\nframework_edge = 200ns derived\nshared_edge = 60ns derived\n"                  \
+    "list_take = 1.1us measured\n"                                                                                     \
     "list_evict = 1.3us measured\nlist_put = 0.7us measured\nfresh_page = 500ns derived\n"                             \
     "process_start = 20ms assumed\nstep = 2ms derived\nstep_edge = 40ns derived\ncpu_cores = 1.25cores derived\n"
 
@@ -321,11 +322,12 @@ static void test_released_costs(void **state)
     const uint64_t *const ps = p->cpu.work_ps;
     assert_int_equal(ps[GNN_WORK_FRAMEWORK_EDGE], 7000 + 8500 + 5000); /* drawn, hashed, sorted: nothing else */
     assert_int_equal(ps[GNN_WORK_LIST_TAKE] + ps[GNN_WORK_LIST_EVICT] + ps[GNN_WORK_LIST_PUT], 0);
-    assert_int_equal(ps[GNN_WORK_FRESH_PAGE] + ps[GNN_WORK_PROCESS_START], 0);
+    assert_int_equal(ps[GNN_WORK_FRESH_PAGE] + ps[GNN_WORK_PROCESS_START] + ps[GNN_WORK_SHARED_EDGE], 0);
     assert_int_equal(p->framework.step_ns + p->framework.step_edge_ps + p->framework.milli_cores, 0);
     assert_string_equal(p->costs_digest, "");
     must(gnn_profile_parse_costs(p, "costs.ini", RELEASED, &err), &err);
     assert_int_equal(ps[GNN_WORK_FRAMEWORK_EDGE], 400000);
+    assert_int_equal(ps[GNN_WORK_SHARED_EDGE], 120000);
     assert_int_equal(ps[GNN_WORK_LIST_TAKE], 2200000);
     assert_int_equal(ps[GNN_WORK_LIST_EVICT], 2600000);
     assert_int_equal(ps[GNN_WORK_LIST_PUT], 1400000);
@@ -363,7 +365,7 @@ static void test_released_costs_are_refused_by_name(void **state)
         const char *text, *words[2];
     } cases[] = {
         {"[released]\nclock = 2.6GHz stated\n", {"c.ini", "framework_edge"}},
-        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:12:", "[released] alone"}},
+        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:13:", "[released] alone"}},
         {"[released]\nlist_take = 1us\n", {"c.ini:2:", "source"}},
         {"[released]\ncpu_cores = 2 stated\n", {"c.ini:2:", "1.3cores"}},
         {"[released]\nlist_takes = 1us stated\n", {"c.ini:2:", "list_take"}},
