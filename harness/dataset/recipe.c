@@ -164,6 +164,8 @@ static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe)
         reach.train_degrees = laws->train_degrees.count > 0 ? &laws->train_degrees : NULL;
         reach.rest_degrees = laws->rest_degrees.count > 0 ? &laws->rest_degrees : NULL;
         reach.mixing = laws->mixing.groups > 0 ? &laws->mixing : NULL;
+        reach.mutual = laws->mutual > 0;
+        reach.clique_share = laws->clique_share;
     }
     return reach;
 }

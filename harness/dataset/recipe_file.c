@@ -38,6 +38,8 @@ static const struct gnn_option table[] = {
     ENTRY(coupling, F64, reach.coupling, "0", .min = -1, .max = 1, .help = "of degree and popularity"),
     LAWS(homophily, F64, homophily, "0.7", .min = 0, .max = 1, .help = "share of edges inside a class"),
     LAWS(label_noise, F64, label_noise, "0.1", .min = 0, .max = 1, .help = "share of wrong labels"),
+    LAWS(mutual, U32, mutual, "0", .min = 0, .max = 1, .help = "1 = u in v's list is v in u's"),
+    LAWS(clique_share, F64, clique_share, "0", .min = 0, .max = 1, .help = "of a mutual list: from cliques"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -203,20 +205,38 @@ static void sum_up(struct gnn_recipe_file *file)
 {
     const struct gnn_rank_law *const all[] = {&file->laws.degrees, &file->laws.train_degrees, &file->laws.rest_degrees,
                                               &file->laws.popularity};
-    struct {
+    struct sums {
         double laws[LAWS_COUNT][2 * GNN_LAW_POINTS_MAX];
         struct gnn_mixing mixing;
+        double mutual, clique_share;
     } sums;
     memset(&sums, 0, sizeof sums);
     memcpy(&sums.mixing, &file->laws.mixing, sizeof sums.mixing); /* padding too, which is zeros */
+    sums.mutual = file->laws.mutual;
+    sums.clique_share = file->laws.clique_share;
     for (size_t i = 0; i < LAWS_COUNT; i++)
         for (size_t k = 0; k < all[i]->count; k++) {
             sums.laws[i][2 * k] = all[i]->upto[k];
             sums.laws[i][2 * k + 1] = all[i]->mean[k];
         }
     char checksum[GNN_CHECKSUM_TEXT];
-    gnn_checksum_of(&sums, file->laws.mixing.groups > 0 ? sizeof sums : sizeof sums.laws, checksum);
+    const size_t mixed = file->laws.mixing.groups > 0 ? offsetof(struct sums, mutual) : sizeof sums.laws;
+    gnn_checksum_of(&sums, file->laws.mutual > 0 ? sizeof sums : mixed, checksum);
     memcpy(file->laws.checksum, checksum, sizeof checksum);
+}
+
+/* Mutual lists name a node as often as its own list is long, whatever else the file says. */
+static enum gnn_status check_mutual(const char *path, const struct gnn_recipe_laws *l, struct gnn_err *err)
+{
+    if (l->clique_share > 0 && l->mutual == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: clique_share = %g: only mutual lists have cliques; say mutual = 1", path,
+                        l->clique_share);
+    if (l->mutual > 0 && l->popularity.count > 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: mutual = 1 beside [popularity]: mutual lists name a node as often as its own is long; "
+                        "leave [popularity] and [mixing] out, or say mutual = 0",
+                        path);
+    return GNN_OK;
 }
 
 static enum gnn_status read_sections(const struct gnn_ini *ini, struct gnn_recipe_file *file, struct gnn_err *err)
@@ -228,7 +248,7 @@ static enum gnn_status read_sections(const struct gnn_ini *ini, struct gnn_recip
         return gnn_fail(err, GNN_EUSAGE, "%s: a recipe begins with the section [graph]", path);
     for (uint32_t i = 0; i < sections; i++)
         GNN_TRY(read_section(path, gnn_ini_section(ini, i), file, err));
-    return GNN_OK;
+    return check_mutual(path, &file->laws, err);
 }
 
 /* Takes the ini over. */

@@ -18,6 +18,9 @@
  *     0.001 = 0.1 0.3 0.6
  *     ...
  *
+ * `mutual = 1` in [graph] makes lists that agree, with a `clique_share` of their entries from cliques; [popularity] and
+ * [mixing] are left out then, for a node is as popular as its list is long.
+ *
  * Lines that start with ; are comments. `oocgnn prepare NAME --recipe FILE` writes the dataset. */
 #ifndef GNN_DATASET_RECIPE_FILE_H
 #define GNN_DATASET_RECIPE_FILE_H
@@ -32,6 +35,8 @@ struct gnn_recipe_laws {
     double homophily, label_noise;
     struct gnn_rank_law popularity, degrees, train_degrees, rest_degrees;
     struct gnn_mixing mixing; /* of popularity's points */
+    double clique_share;      /* of a mutual list, from cliques of more than two */
+    uint32_t mutual;          /* 1: u in v's list is v in u's; 0: lists are drawn by popularity */
     char checksum[40];        /* of the file's text */
 };
 

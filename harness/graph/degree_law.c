@@ -108,11 +108,13 @@ void gnn_degree_law_close(struct gnn_degree_law *law)
     law->cdf = NULL;
 }
 
-/* The first of a point's nodes get its mean rounded up, the others rounded down, so that the mean comes out. `falling`
- * is never a point's first end, so a whole mean is never rounded up. */
-static uint32_t degree_read(const struct gnn_rank_law *law, uint32_t u)
+static double falling_at(uint32_t u)
 {
-    const double falling = 1 - (u + 0.5) * 0x1p-32;
+    return 1 - (u + 0.5) * 0x1p-32;
+}
+
+static uint32_t point_at(const struct gnn_rank_law *law, double falling)
+{
     uint32_t low = 0, high = law->count - 1;
     while (low < high) { /* the first point that reaches so far */
         const uint32_t middle = low + (high - low) / 2;
@@ -121,6 +123,15 @@ static uint32_t degree_read(const struct gnn_rank_law *law, uint32_t u)
         else
             low = middle + 1;
     }
+    return low;
+}
+
+/* The first of a point's nodes get its mean rounded up, the others rounded down, so that the mean comes out. `falling`
+ * is never a point's first end, so a whole mean is never rounded up. */
+static uint32_t degree_read(const struct gnn_rank_law *law, uint32_t u)
+{
+    const double falling = falling_at(u);
+    const uint32_t low = point_at(law, falling);
     const double from = low == 0 ? 0 : law->upto[low - 1], width = law->upto[low] - from;
     const double place = width > 0 ? fmin(fmax((falling - from) / width, 0), 1) : 0.5; /* in (0, 1] */
     return (uint32_t)(law->mean[low] + (1 - place));
@@ -144,4 +155,9 @@ uint32_t gnn_degree_at(const struct gnn_degree_law *law, uint32_t u)
             low = middle + 1;
     }
     return low + 1;
+}
+
+uint32_t gnn_degree_point(const struct gnn_degree_law *law, uint32_t u)
+{
+    return law->cdf == NULL ? point_at(&law->read, falling_at(u)) : 0;
 }

@@ -53,5 +53,8 @@ void gnn_degree_law_close(struct gnn_degree_law *law); /* accepts a zeroed one *
 
 /* The length at quantile u / 2^32 of the lists in rising order. */
 uint32_t gnn_degree_at(const struct gnn_degree_law *law, uint32_t u);
+/* The point of a law that was read which that quantile belongs to: inside a point lengths rise with u, from one to the
+ * next they may fall by one, for each is rounded to its own mean. Of other laws 0: they have one. */
+uint32_t gnn_degree_point(const struct gnn_degree_law *law, uint32_t u);
 
 #endif

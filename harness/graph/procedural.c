@@ -2,6 +2,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/graph/class_groups.h"
+#include "harness/graph/mutual.h"
 #include "harness/graph/permute.h"
 #include "harness/graph/reach.h"
 
@@ -260,6 +261,8 @@ static inline uint32_t class_of_entry(const struct gnn_procedural *g, const stru
 static inline gnn_node entry_of(const struct gnn_procedural *g, const struct list *list, uint32_t position)
 {
     assert(position < list->degree);
+    if (list->index != GNN_NODE_NONE && gnn_reach_is_mutual(g->reach))
+        return gnn_reach_node(g->reach, gnn_reach_mutual(g->reach, list->index, position));
     const uint64_t edge = gnn_splitmix64_at(list->key, position);
     const uint64_t bits = gnn_mix64(edge ^ GNN_RNG_GOLDEN);
     const uint32_t class = class_of_entry(g, list, edge);
@@ -418,7 +421,8 @@ static enum gnn_status check_reach(const struct gnn_procedural_config *config, s
         {"training list mean", c->train_mean, 0, config->node_count},
         {"hub shift", c->hub_shift, config->popularity < 1 || c->popularity != NULL ? 0 : 1e-9, 1},
         {"coupling", c->coupling, -1, 1},
-        {"votes", c->votes, 0, VOTES_MAX},
+        {"votes", c->votes, 0, c->mutual ? 0 : VOTES_MAX},
+        {"clique share", c->clique_share, 0, c->mutual ? 1 : 0},
         {"locality beside a reach", config->locality, 0, 0},
     };
     if (c->share == 0)

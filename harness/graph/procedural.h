@@ -38,6 +38,8 @@ struct gnn_reach_config {
     uint32_t votes;   /* entries of a list that its owner's label is taken from at most; 0: it is the class */
     double coupling;  /* [-1, 1]: share of K whose list is as long as it is popular; below 0: as short */
     const struct gnn_rank_law *popularity, *degrees, *train_degrees, *rest_degrees; /* read; NULL: none. Not kept */
+    bool mutual;                     /* u in v's list is v in u's (mutual.h); no law of popularity counts then */
+    double clique_share;             /* of a mutual list, from cliques of more than two */
     const struct gnn_mixing *mixing; /* of popularity; NULL: lists of any length name nodes alike. Not kept */
 };
 

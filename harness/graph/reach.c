@@ -2,6 +2,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/graph/class_groups.h"
+#include "harness/graph/mutual.h"
 #include "harness/graph/permute.h"
 
 #include <assert.h>
@@ -51,6 +52,7 @@ struct gnn_reach {
     uint32_t train_count;   /* members whose lists are train_lists'; 0: none */
     double edges;
     struct gnn_degree_law lists, train_lists;
+    struct gnn_mutual *mutual; /* NULL: lists are drawn by popularity */
 };
 
 /* ---- members ---- */
@@ -99,8 +101,16 @@ uint32_t gnn_reach_count(const struct gnn_reach *r)
     return r->count;
 }
 
+/* The number of a member in the order that splits are cut in, which is that of mutual lists. */
+static uint32_t split_place(const struct gnn_reach *r, uint32_t index)
+{
+    return gnn_permute_back(r->split_key, r->count, index);
+}
+
 uint32_t gnn_reach_class(const struct gnn_reach *r, uint32_t index)
 {
+    if (r->mutual != NULL)
+        return gnn_mutual_class(r->mutual, split_place(r, index));
     return gnn_class_of(&r->groups, index);
 }
 
@@ -168,16 +178,18 @@ static double degree_rank(const struct gnn_reach *r, uint32_t index)
 
 bool gnn_reach_is_split(const struct gnn_reach *r, uint32_t index)
 {
-    return gnn_permute_back(r->split_key, r->count, index) < r->split_count;
+    return split_place(r, index) < r->split_count;
 }
 
 static inline bool is_train(const struct gnn_reach *r, uint32_t index)
 {
-    return r->train_count > 0 && gnn_permute_back(r->split_key, r->count, index) < r->train_count;
+    return r->train_count > 0 && split_place(r, index) < r->train_count;
 }
 
 uint32_t gnn_reach_degree(const struct gnn_reach *r, uint32_t index)
 {
+    if (r->mutual != NULL)
+        return gnn_mutual_degree(r->mutual, split_place(r, index));
     const double rising = 1 - degree_rank(r, index);
     const double scaled = fmin(fmax(rising * 0x1p32, 0), 0x1p32 - 1);
     return gnn_degree_at(is_train(r, index) ? &r->train_lists : &r->lists, (uint32_t)scaled);
@@ -228,6 +240,17 @@ uint32_t gnn_reach_source(const struct gnn_reach *r, uint32_t own, uint32_t clas
     }
     assert(index < r->count);
     return (uint32_t)index;
+}
+
+bool gnn_reach_is_mutual(const struct gnn_reach *r)
+{
+    return r->mutual != NULL;
+}
+
+uint32_t gnn_reach_mutual(const struct gnn_reach *r, uint32_t index, uint32_t position)
+{
+    const uint32_t member = gnn_mutual_neighbour(r->mutual, split_place(r, index), position);
+    return gnn_permute(r->split_key, r->count, member);
 }
 
 /* ---- open and close ---- */
@@ -376,6 +399,19 @@ static enum gnn_status build_lists(struct gnn_reach *r, const struct gnn_procedu
     return GNN_OK;
 }
 
+static enum gnn_status open_mutual(struct gnn_reach *r, const struct gnn_procedural_config *config, struct gnn_err *err)
+{
+    const struct gnn_mutual_config mutual = {.seed = config->seed,
+                                             .count = r->count,
+                                             .train_count = r->train_count,
+                                             .class_count = config->class_count,
+                                             .homophily = config->homophily,
+                                             .clique_share = config->reach.clique_share,
+                                             .lists = &r->lists,
+                                             .train_lists = &r->train_lists};
+    return config->reach.mutual ? gnn_mutual_open(&mutual, &r->mutual, err) : GNN_OK;
+}
+
 enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struct gnn_reach **out, struct gnn_err *err)
 {
     const struct gnn_reach_config *const c = &config->reach;
@@ -401,6 +437,7 @@ enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struc
                           c->split_count, r->count);
     GNN_NEXT(status, build_classes(r, err));
     GNN_NEXT(status, build_lists(r, config, err));
+    GNN_NEXT(status, open_mutual(r, config, err));
     return GNN_OPENED(status, r, out, gnn_reach_close);
 }
 
@@ -408,6 +445,7 @@ void gnn_reach_close(struct gnn_reach *r)
 {
     if (r == NULL)
         return;
+    gnn_mutual_close(r->mutual);
     gnn_degree_law_close(&r->lists);
     gnn_degree_law_close(&r->train_lists);
     free(r->classes);

@@ -39,6 +39,11 @@ uint32_t gnn_reach_class(const struct gnn_reach *reach, uint32_t index);
 bool gnn_reach_is_split(const struct gnn_reach *reach, uint32_t index);
 uint32_t gnn_reach_degree(const struct gnn_reach *reach, uint32_t index);
 
+/* Whether lists are mutual (mutual.h): their entries are gnn_reach_mutual's, otherwise gnn_reach_source's. */
+bool gnn_reach_is_mutual(const struct gnn_reach *reach);
+/* The member at a position of index's list. */
+uint32_t gnn_reach_mutual(const struct gnn_reach *reach, uint32_t index, uint32_t position);
+
 /* A member of the class other than `own`, by popularity, for a list of `degree` entries. `place` in [0, 1): where in it
  * the entry stands, so that its entries are spread over the runs; bits: 32 random ones. */
 uint32_t gnn_reach_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree, double place,

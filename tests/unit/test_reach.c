@@ -391,15 +391,54 @@ static void test_homophily(void **state)
     gnn_procedural_close(graph);
 }
 
+/* The graph serves the mutual lists of its reach: a neighbour names the node too, both are of the reach, an entry is
+ * the same however it is asked for, and the lists outside are what they were. */
+static void test_mutual_lists(void **state)
+{
+    (void)state;
+    struct gnn_procedural_config config = base;
+    config.reach.mutual = true;
+    config.reach.clique_share = 0.5;
+    struct gnn_procedural *const graph = open_graph(&config), *const drawn = open_graph(&base);
+    struct gnn_reach *const reach = open_reach(&config);
+    uint64_t entries = 0, named = 0;
+    for (gnn_node v = 0; v < config.node_count; v += 13) {
+        const uint32_t d = gnn_procedural_degree(graph, v);
+        const bool inside = gnn_reach_index(reach, v) != GNN_NODE_NONE;
+        for (uint32_t k = 0; k < d; k++) {
+            const gnn_node u = gnn_procedural_neighbour(graph, v, d, k);
+            const uint64_t offset = UINT64_C(5000000000) + k;
+            gnn_node again;
+            gnn_procedural_neighbours(graph, v, d, UINT64_C(5000000000), &offset, 1, &again);
+            assert_int_equal(u, again);
+            if (!inside) {
+                assert_int_equal(u, gnn_procedural_neighbour(drawn, v, d, k));
+                continue;
+            }
+            const uint32_t back = gnn_procedural_degree(graph, u);
+            assert_true(gnn_reach_index(reach, u) != GNN_NODE_NONE);
+            uint32_t at = 0;
+            while (at < back && gnn_procedural_neighbour(graph, u, back, at) != v)
+                at++;
+            named += at < back;
+            entries++;
+        }
+    }
+    expect_near((double)named / (double)entries, 1, 0.01, "neighbours that name the node");
+    gnn_reach_close(reach);
+    gnn_procedural_close(drawn);
+    gnn_procedural_close(graph);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
     struct {
         struct gnn_procedural_config config;
         const char *message;
-    } cases[] = {{base, "popularity"}, {base, "hub shift"},  {base, "spread"},
-                 {base, "coupling"},   {base, "do not fit"}, {base, "classes"},
-                 {base, "edges"},      {base, "locality"},   {base, "reach 1.5"}};
+    } cases[] = {{base, "popularity"}, {base, "hub shift"},    {base, "spread"}, {base, "coupling"},
+                 {base, "do not fit"}, {base, "classes"},      {base, "edges"},  {base, "locality"},
+                 {base, "reach 1.5"},  {base, "clique share"}, {base, "votes"}};
     cases[0].config.reach.share = 0;
     cases[1].config.reach.hub_shift = 0;
     cases[2].config.reach.spread = 0.2;
@@ -409,6 +448,9 @@ static void test_refused(void **state)
     cases[6].config.reach.list_mean = 100;
     cases[7].config.locality = 0.1;
     cases[8].config.reach.share = 1.5;
+    cases[9].config.reach.clique_share = 0.1; /* of lists that are not mutual */
+    cases[10].config.reach.mutual = true;
+    cases[10].config.reach.votes = 16;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_procedural *graph = NULL;
         struct gnn_err err = {0};
@@ -433,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_short_and_long_lists_name_others),
         cmocka_unit_test(test_coupling),
         cmocka_unit_test(test_homophily),
+        cmocka_unit_test(test_mutual_lists),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("reach", tests, NULL, NULL);

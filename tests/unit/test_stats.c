@@ -290,6 +290,39 @@ static void test_recipe_file(void **state)
     (void)data_tear_down(&root);
 }
 
+/* Both keys come back as they were written; a recipe without them has the checksum it always had, one with them
+ * another, for each value its own. */
+static void test_recipe_of_mutual_lists(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"", "mutual = 0\nclique_share = 0\n", "mutual = 1\n",
+                                       "mutual = 1\nclique_share = 0.25\n"};
+    char checksum[4][40], text[300], *written = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        struct gnn_recipe_file *file, *same;
+        struct gnn_err err = {0};
+        size_t length = 0;
+        (void)snprintf(text, sizeof text,
+                       "[graph]\nname = toy\nnodes = 100\nedges = 500\ntrain = 10\n%s[degrees]\n1 = 5\n", keys[i]);
+        must(gnn_recipe_file_parse("a.ini", text, &file, &err), &err);
+        assert_int_equal(file->laws.mutual, i >= 2);
+        expect_near(file->laws.clique_share, i == 3 ? 0.25 : 0, 0, "share of cliques");
+        memcpy(checksum[i], file->laws.checksum, sizeof checksum[i]);
+        FILE *const out = open_memstream(&written, &length);
+        gnn_recipe_file_write(file, "again", out);
+        assert_int_equal(fclose(out), 0);
+        must(gnn_recipe_file_parse("b.ini", written, &same, &err), &err);
+        assert_string_equal(same->laws.checksum, file->laws.checksum);
+        free(written);
+        free(same);
+        free(file);
+    }
+    assert_string_equal(checksum[0], "fecf2ae20049d2f9e5cfb2f0c2eb2609");
+    assert_string_equal(checksum[1], checksum[0]);
+    assert_string_not_equal(checksum[2], checksum[0]);
+    assert_string_not_equal(checksum[3], checksum[2]);
+}
+
 #define GRAPH "[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n"
 
 static void test_recipe_refused(void **state)
@@ -315,6 +348,10 @@ static void test_recipe_refused(void **state)
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 1.5 -0.5\n", "a.ini:10"},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n0.9 = 0.5 0.5\n", "a.ini:10"},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2 x\n1 = 0.5 0.5\n", "a.ini:9"},
+        {GRAPH "mutual = 2\n", "a.ini:6: option mutual"},
+        {GRAPH "mutual = 1\nclique_share = 1.5\n", "a.ini:7: option clique_share"},
+        {GRAPH "clique_share = 0.5\n", "clique_share = 0.5: only mutual lists have cliques; say mutual = 1"},
+        {GRAPH "mutual = 1\n[popularity]\n1 = 2\n", "mutual = 1 beside [popularity]"},
     };
     void *root = NULL;
     char path[DATA_PATH];
@@ -439,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_stopped_and_refused),
         cmocka_unit_test(test_prepared_is_computed),
         cmocka_unit_test(test_recipe_file),
+        cmocka_unit_test(test_recipe_of_mutual_lists),
         cmocka_unit_test(test_recipe_refused),
         cmocka_unit_test(test_twin_of_a_generated_graph),
         cmocka_unit_test(test_hits_survive_scaling),
