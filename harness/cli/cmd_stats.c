@@ -128,13 +128,14 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct request 
 /* ---- results ---- */
 
 /* Writes a new file; what is there is left alone. */
-static enum gnn_status write_recipe(const struct stats_config *c, const struct gnn_dataset *dataset,
-                                    const struct gnn_stats *stats, struct gnn_err *err)
+static enum gnn_status write_recipe(struct gnn_world *world, const struct stats_config *c,
+                                    const struct gnn_dataset *dataset, const struct gnn_stats *stats,
+                                    struct gnn_err *err)
 {
     struct gnn_recipe_file *file;
     char comment[GNN_NAME_MAX + 64];
     GNN_NEW(file, 1, err, "recipe");
-    enum gnn_status status = gnn_twin_of(dataset, stats, c->window_bytes, file, err);
+    enum gnn_status status = gnn_twin_of(world, dataset, stats, c->window_bytes, file, err);
     FILE *out = status == GNN_OK ? fopen(c->recipe_from, "wxe") : NULL;
     if (status == GNN_OK && out == NULL)
         status = gnn_fail(err,
@@ -155,15 +156,15 @@ static enum gnn_status write_recipe(const struct stats_config *c, const struct g
     return status;
 }
 
-static enum gnn_status show(const struct stats_config *c, const struct gnn_stats_heading *heading,
-                            const struct gnn_stats *stats, struct gnn_err *err)
+static enum gnn_status show(struct gnn_world *world, const struct stats_config *c,
+                            const struct gnn_stats_heading *heading, const struct gnn_stats *stats, struct gnn_err *err)
 {
     if (c->json)
         GNN_TRY(gnn_stats_json(heading, stats, stdout, err));
     else
         gnn_stats_text(heading, stats, stdout);
     if (c->recipe_from[0] != '\0')
-        GNN_TRY(write_recipe(c, heading->dataset, stats, err));
+        GNN_TRY(write_recipe(world, c, heading->dataset, stats, err));
     return c->plot_dir[0] == '\0' ? GNN_OK : gnn_stats_plot(heading, stats, c->plot_dir, err);
 }
 
@@ -186,7 +187,7 @@ static enum gnn_status measure(struct gnn_world *world, const struct request *r,
     struct gnn_stats *stats;
     GNN_NEW(stats, 1, err, "statistics");
     enum gnn_status status = gnn_stats_measure(world, lists, &config, stats, err);
-    GNN_NEXT(status, show(c, &heading, stats, err));
+    GNN_NEXT(status, show(world, c, &heading, stats, err));
     free(stats);
     return status;
 }

@@ -452,7 +452,7 @@ static void close_counting(struct counting *c)
 
 static void nothing_known(struct gnn_stats *out)
 {
-    *out = (struct gnn_stats){.same_class = NAN, .coupling = NAN, .reach = NAN};
+    *out = (struct gnn_stats){.same_class = NAN, .coupling = NAN, .reach = NAN, .trees = {NAN, NAN}};
     out->rows = out->edges = out->touched = out->touched_first = out->next_epoch = NAN;
     for (int hop = 0; hop <= GNN_LAYERS_MAX; hop++)
         out->hop[hop] = NAN;
@@ -483,6 +483,8 @@ enum gnn_status gnn_stats_measure(struct gnn_world *world, struct gnn_lists *lis
         status = count_sources(c, err);
         GNN_NEXT(status, measure_reach(c, err));
     }
+    if (config->lists)
+        GNN_NEXT(status, gnn_trees_measure(lists, c->seeds, c->seed_count, config->seed, &out->trees, err));
     GNN_NEXT(status, measure_samples(c, err));
     close_counting(c);
     return status;

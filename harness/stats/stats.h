@@ -1,11 +1,11 @@
 /* What a graph is like for out-of-core training, counted: its lists, who is in them, what training reaches, what a
  * mini-batch reads and what caches of any size catch of it.
  *
- * Out of core: the lists are read once from end to end, and those of the reached nodes once more, in the order of their
- * IDs; mini-batches fault what they draw. In memory are 37 B a node at most (offsets 8, labels 4, counts and their
- * order 16, seeds and theirs 8, sets), a mini-batch's own, and 8.2 B for each access of the sampled sequence that is
- * kept for the caches' curves (`accesses_max`). `mixing` takes 32 B a node more. All of it is memory of the world, so a
- * limit on that is kept.
+ * Out of core: the lists are read once from end to end, and those of the reached nodes once more, in the order of
+ * their IDs; mini-batches fault what they draw, and so do the trees (trees.h), 1024 of 111 nodes at most. In memory
+ * are 37 B a node at most (offsets 8, labels 4, counts and their order 16, seeds and theirs 8, sets), a mini-batch's
+ * own, and 8.2 B for each access of the sampled sequence that is kept for the caches' curves (`accesses_max`).
+ * `mixing` takes 32 B a node more. All of it is memory of the world, so a limit on that is kept.
  *
  * Training nodes are the seeds; a graph that has none, such as a knowledge graph, takes every node. */
 #ifndef GNN_STATS_H
@@ -14,6 +14,7 @@
 #include "harness/base/option.h"
 #include "harness/graph/degree_law.h"
 #include "harness/stats/lists.h"
+#include "harness/stats/trees.h"
 
 #include <stdatomic.h>
 
@@ -60,6 +61,7 @@ struct gnn_stats {
     double same_class; /* share of the entries of the reach's lists, both ends labelled, that join a class */
     double coupling;   /* of list and popularity in the reach: 1, they go together; 0, independent; -1, opposed */
     struct gnn_mixing mixing; /* of reach_sources.law */
+    struct gnn_trees trees;   /* of training nodes */
 
     double hop[GNN_LAYERS_MAX + 1]; /* nodes within so many hops of a training node */
     double reach;                   /* ... within any number */

@@ -8,6 +8,8 @@
 
 enum { STEPS = 60 /* of a bisection */ };
 
+static const uint64_t tree_seed = 1;
+
 /* Share of nodes that are drawn at all, of those that are drawn so often on average, or are seeds. */
 static double met_share(double often, double seeds)
 {
@@ -138,6 +140,57 @@ static void fit_degrees(const struct gnn_stats *stats, double reached, struct gn
         mix_laws(&own->law, &rest->law, others / ((double)own->nodes + others), &out->degrees);
 }
 
+/* ---- mutual lists ---- */
+
+/* Lists that are drawn one by one have the graph's mixing, mutual ones its repeats. So the latter where nearly all
+ * entries are mutual and repeats weigh more: in a tree of a mini-batch more than a quarter of the entries. */
+static bool is_mutual(const struct gnn_trees *trees)
+{
+    return trees->mutual > 0.95 && trees->again > 0.25;
+}
+
+static enum gnn_status open_twin(struct gnn_world *world, const struct gnn_recipe_file *twin, struct gnn_lists **out,
+                                 struct gnn_err *err)
+{
+    struct gnn_generate_options options;
+    gnn_option_defaults(gnn_generate_table, &options);
+    return gnn_lists_open_computed(world, &twin->entry, &options, 1, out, err);
+}
+
+/* gnn_trees.again of the twin. */
+static enum gnn_status again_of(struct gnn_world *world, const struct gnn_recipe_file *twin, double *again,
+                                struct gnn_err *err)
+{
+    struct gnn_lists *lists;
+    struct gnn_trees trees = {0};
+    GNN_TRY(open_twin(world, twin, &lists, err));
+    const struct gnn_dataset *const d = gnn_lists_dataset(lists);
+    const enum gnn_status status = gnn_trees_measure(lists, d->train.nodes, d->train.count, tree_seed, &trees, err);
+    gnn_lists_close(lists);
+    *again = trees.again;
+    return status;
+}
+
+/* The share of the lists, in twentieths, with which the twin's trees name nodes again most nearly as often as the
+ * graph's. */
+static enum gnn_status fit_cliques(struct gnn_world *world, const struct gnn_trees *trees, struct gnn_recipe_file *twin,
+                                   struct gnn_err *err)
+{
+    enum { SHARES = 20 };
+    double best = 0, least = INFINITY;
+    for (uint32_t i = 0; i <= SHARES; i++) {
+        double again = 0;
+        twin->laws.clique_share = (double)i / SHARES;
+        GNN_TRY(again_of(world, twin, &again, err));
+        if (!(fabs(again - trees->again) < least))
+            continue;
+        least = fabs(again - trees->again);
+        best = twin->laws.clique_share;
+    }
+    twin->laws.clique_share = best;
+    return GNN_OK;
+}
+
 static void name_twin(const struct gnn_dataset *d, struct gnn_recipe_file *out)
 {
     (void)snprintf(out->name, sizeof out->name, "%.*s-twin", GNN_NAME_MAX - 8, d->name);
@@ -164,8 +217,8 @@ static void copy_counts(const struct gnn_dataset *d, struct gnn_recipe_file *out
         e->train = d->node_count - e->valid - e->test;
 }
 
-enum gnn_status gnn_twin_of(const struct gnn_dataset *dataset, const struct gnn_stats *stats, uint64_t window_bytes,
-                            struct gnn_recipe_file *out, struct gnn_err *err)
+enum gnn_status gnn_twin_of(struct gnn_world *world, const struct gnn_dataset *dataset, const struct gnn_stats *stats,
+                            uint64_t window_bytes, struct gnn_recipe_file *out, struct gnn_err *err)
 {
     *out = (struct gnn_recipe_file){.laws = {.label_noise = 0}};
     if (isnan(stats->reach) || stats->reach_sources.law.count == 0)
@@ -173,7 +226,8 @@ enum gnn_status gnn_twin_of(const struct gnn_dataset *dataset, const struct gnn_
     name_twin(dataset, out);
     copy_counts(dataset, out);
     struct gnn_registry_reach *const reach = &out->entry.reach;
-    reach->share = fit_reach(dataset, stats, &out->laws.popularity);
+    out->laws.mutual = is_mutual(&stats->trees);
+    reach->share = out->laws.mutual > 0 ? stats->reach : fit_reach(dataset, stats, &out->laws.popularity);
     reach->spread = fit_spread(stats->reach, (double)stats->windows_reached / (double)stats->windows,
                                (double)window_bytes / dataset->row_bytes);
     reach->spread = fmax(reach->spread, reach->share);
@@ -182,7 +236,8 @@ enum gnn_status gnn_twin_of(const struct gnn_dataset *dataset, const struct gnn_
     reach->share = fmin(fmax(reach->share, ((double)splits + 1) / dataset->node_count), 1);
     out->laws.homophily = isnan(stats->same_class) ? 0 : stats->same_class;
     out->laws.train_degrees = stats->train_lists.law;
-    out->laws.mixing = stats->mixing; /* its points are those of the law that fit_reach made of the graph's */
+    if (out->laws.mutual == 0)
+        out->laws.mixing = stats->mixing; /* its points are those of the law that fit_reach made of the graph's */
     fit_degrees(stats, reach->share * dataset->node_count - (double)dataset->train.count, &out->laws);
-    return GNN_OK;
+    return out->laws.mutual > 0 ? fit_cliques(world, &stats->trees, out, err) : GNN_OK;
 }

@@ -76,7 +76,9 @@ static void expect_hand_lists(const struct gnn_stats *s)
     expect_near(s->reach_sources.zero, 0.2, 0, "in none of them");
     expect_near(s->same_class, 0.4, 0, "entries inside a class"); /* of 1-0, 2-0, 3-1, 3-2, 4-3 */
     expect_near(s->coupling, -0.5, 1e-12, "coupling");
-    assert_int_equal(s->mixing.groups, 2); /* lists of one, lists of two */
+    expect_near(s->trees.mutual, 0, 0, "neighbours that name the training node");
+    expect_near(s->trees.again, 0.5, 0, "entries named again"); /* 3, by 1 and by 2 */
+    assert_int_equal(s->mixing.groups, 2);                      /* lists of one, lists of two */
     assert_int_equal(s->mixing.upto[0], 1);
     static const double short_lists[] = {1, 1 / 3.0, 1 / 3.0, 1 / 3.0, 1}; /* 3; 1, 2 and 4; 0, which is in none */
     assert_int_equal(s->reach_sources.law.count, 5);
@@ -165,10 +167,11 @@ static void test_by_hand(void **state)
     some.lists = false;
     some.epochs = 0;
     must(gnn_stats_measure(world, lists, &some, &s, &err), &err);
+    assert_true(isnan(s.trees.mutual) && isnan(s.trees.again));
     assert_true(isnan(s.reach) && isnan(s.rows) && isnan(s.hits[9].lru) && isnan(s.sources.mean));
     expect_near(s.lists.mean, 1, 0, "mean");
     struct gnn_recipe_file file;
-    assert_int_equal(gnn_twin_of(gnn_lists_dataset(lists), &s, 24, &file, &err), GNN_EUSAGE);
+    assert_int_equal(gnn_twin_of(world, gnn_lists_dataset(lists), &s, 24, &file, &err), GNN_EUSAGE);
     gnn_lists_close(lists);
     (void)data_tear_down(&root);
 }
@@ -378,7 +381,7 @@ static void measure_computed(struct gnn_world *world, const struct gnn_registry_
     must(gnn_lists_open_computed(world, entry, options, divisor, &lists, &err), &err);
     must(gnn_stats_measure(world, lists, config, s, &err), &err);
     if (twin != NULL)
-        must(gnn_twin_of(gnn_lists_dataset(lists), s, config->window_bytes, twin, &err), &err);
+        must(gnn_twin_of(world, gnn_lists_dataset(lists), s, config->window_bytes, twin, &err), &err);
     gnn_lists_close(lists);
 }
 
@@ -425,6 +428,38 @@ static void test_twin_of_a_generated_graph(void **state)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         expect_near(pairs[i].value, pairs[i].wanted, 0.1 * pairs[i].wanted, pairs[i].what);
     free(twin);
+    free(s);
+}
+
+/* The twin of a graph of mutual lists with cliques is one, and its trees name nodes again as often. */
+static void test_twin_of_mutual_lists(void **state)
+{
+    struct gnn_world *const world = *state;
+    static const char text[] =
+        "[graph]\nname = toy\nnodes = 4000\nedges = 32000\ntrain = 400\nclasses = 5\nlabel_noise = 0\nmutual = 1\n"
+        "clique_share = 0.6\n[degrees]\n0.01 = 60\n0.1 = 18\n0.5 = 8.5\n1 = 4\n";
+    struct gnn_generate_options options;
+    struct gnn_recipe_file *const twin = calloc(1, sizeof *twin), *toy;
+    struct gnn_stats *const s = calloc(2, sizeof *s);
+    struct gnn_err err = {0};
+    struct gnn_stats_config config = usual;
+    config.batch_size = 8;
+    config.accesses_max = 1000000;
+    must(gnn_recipe_file_parse("toy.ini", text, &toy, &err), &err);
+    gnn_option_defaults(gnn_generate_table, &options);
+    measure_computed(world, &toy->entry, &options, 1, &config, &s[0], twin);
+    measure_computed(world, &twin->entry, &options, 1, &config, &s[1], NULL);
+    assert_int_equal(twin->laws.mutual, 1);
+    assert_int_equal(twin->laws.popularity.count, 0);
+    assert_int_equal(twin->laws.mixing.groups, 0);
+    expect_near(s[0].trees.mutual, 1, 0.02, "neighbours that name the root");
+    assert_true(s[0].trees.again > 0.25);
+    expect_near(s[1].trees.again, s[0].trees.again, 0.03, "entries named again");
+    expect_near(twin->laws.clique_share, 0.6, 0.1, "share of cliques");
+    expect_near(s[1].rows, s[0].rows, 0.05 * s[0].rows, "rows");
+    expect_near(s[1].same_class, s[0].same_class, 0.03, "edges of a class");
+    free(twin);
+    free(toy);
     free(s);
 }
 
@@ -479,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_recipe_of_mutual_lists),
         cmocka_unit_test(test_recipe_refused),
         cmocka_unit_test(test_twin_of_a_generated_graph),
+        cmocka_unit_test(test_twin_of_mutual_lists),
         cmocka_unit_test(test_hits_survive_scaling),
     };
     return cmocka_run_group_tests_name("stats", tests, measured_world_open, measured_world_close);

@@ -28,6 +28,8 @@ static const struct {
     {"codex-m", GNN_IMPORT_TRIPLES, true, false},        /* short and long lists name others */
     {"soc-slashdot0902", GNN_IMPORT_SNAP, false, false}, /* a twin's reach takes nodes that the graph's has not */
     {"amsterdam-museum", GNN_IMPORT_OGB, false, true},
+    {"cora", GNN_IMPORT_OGB, false, false}, /* mutual lists in cliques */
+    {"coauthor-physics", GNN_IMPORT_OGB, false, true},
 };
 
 static void import_graph(size_t i, const char *from, const char *dir)
@@ -109,7 +111,7 @@ static unsigned try_graph(struct gnn_world *world, size_t i, const char *from, c
     must(gnn_lists_open_prepared(world, dir, 0, &lists, &err), &err);
     const struct gnn_stats_config config = config_of(gnn_lists_dataset(lists));
     must(gnn_stats_measure(world, lists, &config, &s[0], &err), &err);
-    must(gnn_twin_of(gnn_lists_dataset(lists), &s[0], config.window_bytes, twin, &err), &err);
+    must(gnn_twin_of(world, gnn_lists_dataset(lists), &s[0], config.window_bytes, twin, &err), &err);
     gnn_lists_close(lists);
     process_remove_tree(dir);
     gnn_option_defaults(gnn_generate_table, &options);
