@@ -664,6 +664,13 @@ const struct gnn_profile_storage *gnn_machine_storage(const struct gnn_machine *
     return m->calibrated != NULL ? &m->calibrated->storage : NULL;
 }
 
+const struct gnn_profile_cpu *gnn_machine_cpu(const struct gnn_machine *m)
+{
+    if (m->simulated)
+        return &m->slowed.cpu;
+    return m->calibrated != NULL ? &m->calibrated->cpu : NULL;
+}
+
 const char *gnn_machine_profile_digest(const struct gnn_machine *m)
 {
     if (m->profile != NULL)

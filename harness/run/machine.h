@@ -60,6 +60,8 @@ uint32_t gnn_machine_cores(const struct gnn_machine *machine);
 /* Figures of the storage device: the profile's; in the measured world those of `oocgnn calibrate`. NULL: there are
  * none. */
 const struct gnn_profile_storage *gnn_machine_storage(const struct gnn_machine *machine);
+/* Likewise what work costs on a core. */
+const struct gnn_profile_cpu *gnn_machine_cpu(const struct gnn_machine *machine);
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
 const char *gnn_machine_costs_digest(const struct gnn_machine *machine);   /* "" where costs are ideal */

@@ -46,6 +46,7 @@ struct gnn_workload {
 };
 
 struct gnn_profile_storage; /* harness/world/profile.h */
+struct gnn_profile_cpu;
 
 /* Everything a system may touch. Owned by the harness, constant for the run, outlives the system. */
 struct gnn_env {
@@ -59,6 +60,7 @@ struct gnn_env {
     const struct gnn_link_config *link_config;
     enum gnn_ring_engine io_engine;            /* --io uring|pool */
     const struct gnn_profile_storage *storage; /* figures of the device that the data lies on; NULL: not known */
+    const struct gnn_profile_cpu *cpu;         /* what work costs on a core; NULL: not known */
     bool floyd_biased;
     uint32_t cores;         /* of the world: those this process may run on, or the profile's; a rank's share of them */
     uint64_t cap_bytes;     /* 0 = none */

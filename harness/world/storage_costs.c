@@ -37,9 +37,11 @@ void gnn_storage_costs_of(const struct gnn_profile_storage *st, uint64_t read_by
     const uint64_t rate = st->write_sustained_bytes_per_s > 0 ? st->write_sustained_bytes_per_s : st->write_bytes_per_s;
     assert(st->size_count > 0);
     assert(st->devices > 0);
+    assert(st->depth[0] == 1);
     assert(rate > 0);
     assert(read_bytes > 0);
     *out = (struct gnn_storage_costs){.read_ps = best_read_ps(st, read_bytes) / st->devices,
+                                      .alone_ps = read_ps(st, read_bytes, 0),
                                       .page_ps = UINT64_MAX,
                                       .page_write_ps = ps_per_s / st->devices * GNN_PAGE_BYTES / rate};
     for (uint32_t s = 0; s < st->size_count; s++) {

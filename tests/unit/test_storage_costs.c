@@ -25,10 +25,12 @@ static void test_the_best_depth_counts(void **state)
     struct gnn_storage_costs c;
     gnn_storage_costs_of(&grid, 512, &c);
     assert_int_equal(c.read_ps, 10000000); /* as 4 KiB */
-    assert_int_equal(c.page_ps, 4000000);  /* a sixteenth of 64 KiB */
+    assert_int_equal(c.alone_ps, 100000000);
+    assert_int_equal(c.page_ps, 4000000); /* a sixteenth of 64 KiB */
     assert_int_equal(c.page_write_ps, 4096000);
     gnn_storage_costs_of(&grid, 4096 + (65536 - 4096) / 3, &c);
     assert_int_equal(c.read_ps, 28000000); /* a third of the way */
+    assert_in_range(c.alone_ps, 133333333, 133333334);
     gnn_storage_costs_of(&grid, 131072, &c);
     assert_int_equal(c.read_ps, 128000000);
 }

@@ -108,6 +108,7 @@ static void fill_workload(struct gnn_run_worker *w)
                               .link_config = &w->link_config,
                               .io_engine = c->io_engine,
                               .storage = gnn_machine_storage(w->machine),
+                              .cpu = gnn_machine_cpu(w->machine),
                               .floyd_biased = c->floyd_biased,
                               .cores = gnn_max_u32(gnn_machine_cores(w->machine) / c->workers, 1),
                               .tensor = w->env.tensor,
