@@ -240,13 +240,27 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
 
 /* ---- figures ---- */
 
+/* What the number of threads was chosen by; swept lists leave no choice. */
+static void report_expected(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    const struct presort_weight *const w = &e->s->setup.sizes.expected;
+    gnn_epoch_size(out, "threads", e->s->setup.sizes.threads);
+    if (e->s->setup.rounds != NULL)
+        return;
+    gnn_epoch_size(out, "expected_loads", w->loads);
+    gnn_epoch_size(out, "expected_device_ns", w->device_ns);
+    gnn_epoch_size(out, "expected_prepare_ns", w->prepare_ns);
+    gnn_epoch_size(out, "expected_load_ns", w->load_ns);
+    gnn_epoch_size(out, "expected_assemble_ns", w->assemble_ns);
+    gnn_epoch_size(out, "expected_work_ns", w->work_ns);
+}
+
 static void report_plan(const struct epoch *e, const struct presort_loaded *loaded, struct gnn_epoch_result *out)
 {
     const struct presort_sizes *const sizes = &e->s->setup.sizes;
     gnn_epoch_size(out, "topology_bytes",
                    e->s->setup.topology != NULL ? presort_topology_bytes(e->s->setup.topology) : 0);
     gnn_epoch_size(out, "topology_open_ns", e->s->topology_ns);
-    gnn_epoch_size(out, "threads", sizes->threads);
     gnn_epoch_size(out, "row_slots", sizes->slots);
     gnn_epoch_size(out, "random_read_bytes", sizes->costs.random_bytes);
     gnn_epoch_size(out, "sorted_load_bytes", sizes->costs.sorted_bytes);
@@ -322,6 +336,7 @@ static void report_training(const struct epoch *e, struct gnn_epoch_result *out)
     c->cache_hits = rows > loads ? rows - loads : 0;
     c->cache_evictions = presort_preparer_evictions(e->s->preparer) - e->evictions;
     out->prepare_ns = e->prepare_ns;
+    report_expected(e, out);
     report_plan(e, &loaded, out);
     gnn_epoch_figure(out, "scratch_read_bytes", loaded.scratch_bytes);
     report_preparation(&e->prepared, out);

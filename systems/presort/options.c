@@ -65,8 +65,9 @@ const struct gnn_option presort_options[] = {
     {.name = "ahead", .type = GNN_OPT_BOOL, .offset = FIELD(ahead), .def = "true",
      .help = "Prepare the next epoch's first hyperbatch while this epoch's last one trains."},
     {.name = "threads", .type = GNN_OPT_U32, .offset = FIELD(threads), .def = "0", .max = PRESORT_THREADS_MAX,
-     .help = "Threads that draw mini-batches ahead, and as many that draw them again and copy their rows; 0 = 4, fewer "
-             "where what each adds would take more than a 16th of what the cap leaves. One where lists are swept."},
+     .help = "Threads that draw mini-batches ahead, and as many that draw them again and copy their rows; 0 = as many "
+             "as make an epoch shortest by the costs of device and processor, each taking memory from rows. One where "
+             "lists are swept."},
     {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "64", .min = 1, .max = 4096,
      .help = "Reads of direct rows in flight."},
     {.name = "merge", .type = GNN_OPT_BYTES, .offset = FIELD(merge), .def = "16K", .max = 1 << 24,

@@ -1,8 +1,8 @@
-/* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c), and what an open system is
- * made of. The parts are opaque here; their headers say what they do: windows.h, belady.h and classes.h plan a
- * hyperbatch, distribute.h sorts it, hot.h packs what it swept, kept.h keeps it for other epochs, load.h brings its
- * windows in, handout.h hands out their mini-batches, rounds.h and spool.h draw where lists are swept, epoch.c orders
- * all of it. */
+/* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c; weigh.h and uses.h say which
+ * are best), and what an open system is made of. The parts are opaque here; their headers say what they do: windows.h,
+ * belady.h and classes.h plan a hyperbatch, distribute.h sorts it, hot.h packs what it swept, kept.h keeps it for other
+ * epochs, load.h brings its windows in, handout.h hands out their mini-batches, rounds.h and spool.h draw where lists
+ * are swept, epoch.c orders all of it. */
 #ifndef PRESORT_H
 #define PRESORT_H
 
@@ -14,6 +14,7 @@
 #include "systems/presort/belady.h"
 #include "systems/presort/classes.h"
 #include "systems/presort/topology.h"
+#include "systems/presort/weigh.h"
 #include "systems/presort/windows.h"
 
 /* ---- options.c ---- */
@@ -35,7 +36,7 @@ struct presort_config {
     char scratch_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
     enum presort_hot_kind hot;
     bool ahead;
-    uint32_t threads; /* that draw mini-batches ahead, and as many that assemble them; 0: by what the cap leaves */
+    uint32_t threads; /* that draw mini-batches ahead, and as many that assemble them; 0: by weighing */
     uint32_t depth, write_depth, sweep_depth;
     uint64_t sweep_read, merge; /* bytes of a read of the sweep, of one of neighbouring direct rows, at most */
     enum presort_io io;
@@ -96,14 +97,17 @@ struct presort_sizes {
     uint32_t round_batches;              /* mini-batches that a round is expected to hold */
     uint64_t list_random_bytes;          /* that a read of a page of lists at a random place costs */
     struct presort_costs costs;
+    struct presort_weight expected; /* what the number of threads was chosen by */
 };
 
 /* Checks the options against each other, chooses every size and adds the parts they come to. GNN_EUSAGE with the
  * parameter to change; the caller judges the cap. topology: as it was chosen, auto before that. resident_bytes: what
- * the lists in memory take; GNN_UNKNOWN: that is not known yet, or there are none. */
+ * the lists in memory take; GNN_UNKNOWN: that is not known yet, or there are none. uses: what is expected by those
+ * lists; NULL likewise, and every row counts for as likely as another. */
 GNN_MUST_CHECK enum gnn_status presort_size(const struct presort_config *config, enum presort_topology_kind topology,
-                                            uint64_t resident_bytes, struct presort_sizes *out,
-                                            struct gnn_memory_plan *plan, struct gnn_err *err);
+                                            uint64_t resident_bytes, const struct presort_uses *uses,
+                                            struct presort_sizes *out, struct gnn_memory_plan *plan,
+                                            struct gnn_err *err);
 /* Returns whether lists that are not in memory can be swept: in the room that they have, with a disk that may be
  * written. */
 bool presort_can_sweep(const struct gnn_env *env, const struct presort_config *config, uint64_t room_bytes);

@@ -1,7 +1,8 @@
 /* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
- * beyond the least that lists and rows need, is cut up once: a 16th at most for each thread beyond the first, a little
- * for larger mini-batches than the largest should be, a share for the pages of the neighbour lists, a fifth of the rest
- * for lists, an eighth for staging, a little for merged reads and for packed rows, and rows get what remains.
+ * beyond the least that lists and rows need, is cut up once: a little for larger mini-batches than the largest should
+ * be, a share for the pages of the neighbour lists, a fifth of the rest for lists, an eighth for staging, a little for
+ * merged reads and for packed rows, and rows get what remains. There are as many samplers and inputs as threads: all is
+ * sized for each number of them, and weighed (weigh.h).
  * Nothing depends on what mini-batches will hold but the least: windows are cut by rows and hyperbatches by their lists
  * (windows.h), blocks by the windows there are (distribute.h). */
 #include "harness/system/plan.h"
@@ -23,12 +24,12 @@ enum {
     MERGE_SHARE = 32,  /* and for buffers of merged reads */
     HOT_SHARE = 16,    /* and for the index and the buffers of packed rows */
     INPUT_SHARE = 32,  /* and for inputs of mini-batches that are larger than the largest should be */
-    THREAD_SHARE = 16, /* and for each thread of either kind beyond the first, before all others */
-    THREADS = 4,       /* at most by themselves, of either kind, as GNNDrive's samplers and extractors */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
-    /* Without a profile of the device: a SATA drive's 10 us a request, 550 MB/s read and 520 written. */
+    /* Without a profile of the device: a SATA drive's 10 us a request, 90 alone, 550 MB/s read and 520 written. */
     SATA_RANDOM_BYTES = 5632,
     SATA_WRITE_PERCENT = 106,
+    SATA_PAGE_PS = 7447273,
+    SATA_ALONE_PS = 90000000,
 };
 
 /* Returns what a read of so many bytes at a random place costs, in bytes of large reads. */
@@ -41,6 +42,15 @@ static uint64_t random_bytes_of(const struct gnn_env *env, const struct presort_
     struct gnn_storage_costs costs;
     gnn_storage_costs_of(env->storage, read_bytes, &costs);
     return costs.read_ps * GNN_PAGE_BYTES / costs.page_ps;
+}
+
+/* Says what requests take the device, in time. */
+static struct gnn_storage_costs times_of(const struct gnn_env *env)
+{
+    struct gnn_storage_costs times = {.page_ps = SATA_PAGE_PS, .alone_ps = SATA_ALONE_PS};
+    if (env->storage != NULL)
+        gnn_storage_costs_of(env->storage, GNN_PAGE_BYTES, &times);
+    return times;
 }
 
 struct presort_costs presort_costs_of(const struct gnn_env *env, const struct presort_config *config)
@@ -80,15 +90,6 @@ struct presort_belady_config presort_belady_config_of(const struct gnn_env *env,
 }
 
 /* ---- parts ---- */
-
-/* What a thread that draws and one that assembles add: two samplers, two mini-batches, an input. */
-static uint64_t thread_bytes(const struct gnn_memory_plan *plan)
-{
-    const struct gnn_env *const env = plan->env;
-    const uint64_t drawing = gnn_add_bytes(gnn_sampler_bytes(env->dataset, env->workload),
-                                           gnn_batch_reserved_bytes(env->dataset, env->workload));
-    return gnn_add_bytes(gnn_mul_bytes(2, drawing), gnn_plan_rows_bytes(plan));
-}
 
 static void add_fixed(struct gnn_memory_plan *plan, const struct presort_sizes *sizes)
 {
@@ -184,8 +185,6 @@ static uint64_t spare_bytes(const struct gnn_memory_plan *plan, const struct pre
     return left > least ? left - least : 0;
 }
 
-/* ---- threads ---- */
-
 /* Adds what does not depend on what is spare. */
 static void add_given(struct gnn_memory_plan *plan, const struct presort_config *config,
                       const struct presort_sizes *sizes)
@@ -193,23 +192,6 @@ static void add_given(struct gnn_memory_plan *plan, const struct presort_config 
     add_fixed(plan, sizes);
     gnn_train_input_plan(plan, config->transfer, sizes->threads, presort_inputs(sizes));
     add_tables(plan, config, sizes);
-}
-
-/* As many as their share of what one thread leaves spare has room for. What was swept, or comes back from a tape, is
- * drawn in order, by one. */
-static uint32_t choose_threads(const struct gnn_memory_plan *plan, const struct presort_config *config,
-                               const struct presort_sizes *sizes)
-{
-    struct gnn_memory_plan alone = *plan;
-    struct presort_sizes one = *sizes;
-    if (sizes->topology == PRESORT_TOPOLOGY_SWEPT)
-        return 1;
-    if (config->threads > 0)
-        return config->threads;
-    one.threads = 1;
-    add_given(&alone, config, &one);
-    const uint64_t share = spare_bytes(&alone, config, &one) / THREAD_SHARE;
-    return 1 + (uint32_t)gnn_min_u64(share / gnn_max_u64(thread_bytes(plan), 1), THREADS - 1);
 }
 
 /* ---- sizes ---- */
@@ -356,9 +338,109 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct pre
     return GNN_OK;
 }
 
+/* ---- threads ---- */
+
+/* Chooses what follows from the number of threads and adds the parts. */
+static void size_for(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t resident_bytes,
+                     struct presort_sizes *out)
+{
+    add_given(plan, config, out);
+    const uint64_t given = choose_inputs(plan, spare_bytes(plan, config, out), out);
+    const uint64_t spare = leave_topology(plan, config, given, resident_bytes, out);
+    choose_lists(plan, config, spare, out);
+    choose_staging(plan, config, spare, out);
+    choose_merging(plan, config, spare, out);
+    choose_hot(plan, config, spare, out);
+    choose_rows(plan, config, out);
+}
+
+/* What is known before anything is sized; sizes: costs, batches and topology are chosen. */
+static struct presort_scales scales_of(const struct gnn_env *env, const struct presort_config *config,
+                                       const struct presort_sizes *sizes, const struct presort_uses *uses)
+{
+    const struct gnn_storage_costs times = times_of(env);
+    const bool mapped = sizes->topology == PRESORT_TOPOLOGY_MAPPED;
+    return (struct presort_scales){.cpu = env->cpu,
+                                   .cores = env->cores,
+                                   .page_ps = times.page_ps,
+                                   .fault_ns = times.alone_ps / 1000,
+                                   .fault_bytes = random_bytes_of(env, config, GNN_PAGE_BYTES),
+                                   .costs = sizes->costs,
+                                   .classes = config->classes,
+                                   .nodes = env->dataset->node_count,
+                                   .batches = sizes->batches,
+                                   .list_pages = mapped ? env->dataset->indices_bytes / GNN_PAGE_BYTES : 0,
+                                   .epochs = env->workload->epochs,
+                                   .uses = uses};
+}
+
+/* Returns how much of all lists has no room in memory. */
+static uint32_t absent_percent(const struct gnn_dataset *dataset, const struct presort_sizes *sizes)
+{
+    const uint64_t all = presort_topology_bytes_all(dataset);
+    return (uint32_t)((all - gnn_min_u64(sizes->topology_bytes, all)) * 100 / gnn_max_u64(all, 1));
+}
+
+static void weigh(const struct presort_scales *scales, const struct gnn_dataset *dataset,
+                  const struct presort_config *config, struct presort_sizes *sizes)
+{
+    const struct presort_candidate candidate = {
+        .threads = sizes->threads,
+        .slots = sizes->slots,
+        .window_rows = sizes->window_rows,
+        .members_max = sizes->members_max,
+        .hyperbatches = (uint32_t)gnn_div_up(sizes->batches, sizes->hyperbatch),
+        .windows = config->window > 0 ? (uint32_t)gnn_div_up(sizes->batches, config->window) : 1,
+        .absent_percent = absent_percent(dataset, sizes)};
+    presort_weigh(scales, &candidate, &sizes->expected);
+}
+
+/* Returns how many threads there may be, at least in *least: of either kind no more than the machine has cores. What
+ * was swept, or comes back from a tape, is drawn in order, by one. Lists that are not read yet have their room first,
+ * beside one. */
+static uint32_t most_threads(const struct gnn_memory_plan *plan, const struct presort_config *config,
+                             enum presort_topology_kind topology, bool known, uint32_t *least)
+{
+    *least = 1;
+    if (topology == PRESORT_TOPOLOGY_SWEPT)
+        return 1;
+    if (config->threads > 0)
+        return *least = config->threads;
+    if (!known && topology != PRESORT_TOPOLOGY_MAPPED && plan->env->cap_bytes > 0)
+        return 1;
+    return gnn_min_u32(plan->env->cores, PRESORT_THREADS_MAX);
+}
+
+static bool fits(const struct gnn_memory_plan *plan)
+{
+    return plan->env->cap_bytes == 0 || gnn_plan_bytes(plan) <= plan->env->cap_bytes;
+}
+
+/* Sizes for the number of threads with which an epoch should be shortest, the least of them. */
+static void choose_threads(struct gnn_memory_plan *plan, const struct presort_config *config,
+                           const struct presort_scales *scales, uint64_t resident_bytes, bool known,
+                           struct presort_sizes *out)
+{
+    const struct gnn_memory_plan begun = *plan;
+    const struct presort_sizes given = *out;
+    uint32_t least;
+    const uint32_t most = most_threads(plan, config, given.topology, known, &least);
+    for (uint32_t threads = least; threads <= most; threads++) {
+        struct gnn_memory_plan with = begun;
+        struct presort_sizes sizes = given;
+        sizes.threads = threads;
+        size_for(&with, config, resident_bytes, &sizes);
+        weigh(scales, begun.env->dataset, config, &sizes);
+        if (threads == least || (fits(&with) && sizes.expected.epoch_ns < out->expected.epoch_ns)) {
+            *plan = with;
+            *out = sizes;
+        }
+    }
+}
+
 enum gnn_status presort_size(const struct presort_config *config, enum presort_topology_kind topology,
-                             uint64_t resident_bytes, struct presort_sizes *out, struct gnn_memory_plan *plan,
-                             struct gnn_err *err)
+                             uint64_t resident_bytes, const struct presort_uses *uses, struct presort_sizes *out,
+                             struct gnn_memory_plan *plan, struct gnn_err *err)
 {
     const struct gnn_env *const env = plan->env;
     const uint32_t batches = gnn_whole_epoch_batches(env);
@@ -372,15 +454,10 @@ enum gnn_status presort_size(const struct presort_config *config, enum presort_t
         (void)leave_topology(plan, config, gnn_plan_left(plan, 0), resident_bytes, out);
         return GNN_OK;
     }
+    struct presort_uses even;
     out->costs = presort_costs_of(env, config);
-    out->threads = choose_threads(plan, config, out);
-    add_given(plan, config, out);
-    const uint64_t given = choose_inputs(plan, spare_bytes(plan, config, out), out);
-    const uint64_t spare = leave_topology(plan, config, given, resident_bytes, out);
-    choose_lists(plan, config, spare, out);
-    choose_staging(plan, config, spare, out);
-    choose_merging(plan, config, spare, out);
-    choose_hot(plan, config, spare, out);
-    choose_rows(plan, config, out);
+    presort_uses_even(env, &plan->batch, out->batches, &even);
+    const struct presort_scales scales = scales_of(env, config, out, uses != NULL ? uses : &even);
+    choose_threads(plan, config, &scales, resident_bytes, uses != NULL, out);
     return GNN_OK;
 }

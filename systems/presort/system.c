@@ -16,35 +16,48 @@ static enum gnn_status presort_plan(const struct gnn_env *env, const void *confi
 {
     struct presort_sizes sizes;
     (void)env;
-    return presort_size(config, ((const struct presort_config *)config)->topology, GNN_UNKNOWN, &sizes, plan, err);
+    return presort_size(config, ((const struct presort_config *)config)->topology, GNN_UNKNOWN, NULL, &sizes, plan,
+                        err);
 }
 
-/* Chooses every size; again once it is known where the lists are, and what they take in memory. */
+/* Chooses every size; again once it is known where the lists are, what they take in memory, and what they say. */
 static enum gnn_status choose_sizes(struct presort_setup *setup, enum presort_topology_kind topology,
-                                    uint64_t resident_bytes, struct gnn_err *err)
+                                    uint64_t resident_bytes, const struct presort_uses *uses, struct gnn_err *err)
 {
     struct gnn_memory_plan plan;
     gnn_plan_begin(&plan, setup->env);
-    GNN_TRY(presort_size(setup->config, topology, resident_bytes, &setup->sizes, &plan, err));
+    GNN_TRY(presort_size(setup->config, topology, resident_bytes, uses, &setup->sizes, &plan, err));
     return gnn_plan_check(&plan, "", err);
+}
+
+/* The lists are in memory: the sizes that they leave room for. */
+static enum gnn_status choose_beside_lists(struct presort_setup *setup, struct gnn_err *err)
+{
+    struct presort_uses uses;
+    if (!setup->env->workload->sample_only)
+        GNN_TRY(presort_uses_count(setup->env, setup->topology, &uses, err));
+    return choose_sizes(setup, PRESORT_TOPOLOGY_RESIDENT, presort_topology_bytes(setup->topology),
+                        setup->env->workload->sample_only ? NULL : &uses, err);
 }
 
 static enum gnn_status open_topology(struct presort *s, struct gnn_err *err)
 {
     struct presort_setup *const setup = &s->setup;
-    GNN_TRY(choose_sizes(setup, setup->config->topology, GNN_UNKNOWN, err));
+    GNN_TRY(choose_sizes(setup, setup->config->topology, GNN_UNKNOWN, NULL, err));
     const struct presort_topology_config topology = {.kind = setup->config->topology,
                                                      .direct = setup->config->io == PRESORT_IO_DIRECT,
                                                      .room_bytes = setup->sizes.topology_bytes};
     const uint64_t start_ns = gnn_now_ns(setup->env->world);
     GNN_TRY(presort_topology_open(setup->env, &topology, &setup->topology, err));
+    if (setup->topology != NULL)
+        GNN_TRY(choose_beside_lists(setup, err));
     s->topology_ns = gnn_now_ns(setup->env->world) - start_ns;
     if (setup->topology != NULL)
-        return choose_sizes(setup, PRESORT_TOPOLOGY_RESIDENT, presort_topology_bytes(setup->topology), err);
+        return GNN_OK;
     if (setup->config->topology != PRESORT_TOPOLOGY_AUTO)
         return GNN_OK;
     const bool swept = presort_can_sweep(setup->env, setup->config, setup->sizes.topology_bytes);
-    return choose_sizes(setup, swept ? PRESORT_TOPOLOGY_SWEPT : PRESORT_TOPOLOGY_MAPPED, GNN_UNKNOWN, err);
+    return choose_sizes(setup, swept ? PRESORT_TOPOLOGY_SWEPT : PRESORT_TOPOLOGY_MAPPED, GNN_UNKNOWN, NULL, err);
 }
 
 /* What sweeping the lists needs: tapes for what training draws again, and rounds. */

@@ -176,12 +176,7 @@ uint64_t presort_topology_bytes(const struct presort_topology *t)
     return t->held_bytes;
 }
 
-/* ---- the source ---- */
-
-struct source {
-    struct gnn_neighbour_source base;
-    const struct presort_topology *t;
-};
+/* ---- lists ---- */
 
 /* Where the list of a node that is held begins. */
 static uint64_t begin_of(const struct presort_topology *t, gnn_node v)
@@ -195,6 +190,19 @@ static uint64_t begin_of(const struct presort_topology *t, gnn_node v)
         at += degree(d, (gnn_node)(v / 64 * UINT64_C(64) + (uint64_t)__builtin_ctzll(word)));
     return at;
 }
+
+const gnn_node *presort_topology_list(const struct presort_topology *t, gnn_node node, uint64_t *count)
+{
+    *count = degree(t->env->dataset, node);
+    return t->neighbours + begin_of(t, node);
+}
+
+/* ---- the source ---- */
+
+struct source {
+    struct gnn_neighbour_source base;
+    const struct presort_topology *t;
+};
 
 static enum gnn_status fetch_lists(struct gnn_neighbour_source *source, const gnn_node *nodes,
                                    const uint32_t *row_start, uint32_t row_count, const uint64_t *edge_offset,

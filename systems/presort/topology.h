@@ -34,6 +34,8 @@ GNN_MUST_CHECK enum gnn_status presort_topology_open(const struct gnn_env *env,
                                                      struct presort_topology **out, struct gnn_err *err);
 void presort_topology_close(struct presort_topology *t);                  /* accepts NULL */
 uint64_t presort_topology_bytes(const struct presort_topology *topology); /* that are held */
+/* The list of a node that is held; *count of it. */
+const gnn_node *presort_topology_list(const struct presort_topology *topology, gnn_node node, uint64_t *count);
 
 /* A source over the lists; the topology stays open. The worker is of no interest. */
 GNN_MUST_CHECK enum gnn_status presort_topology_source(void *topology, uint32_t worker,
