@@ -8,7 +8,8 @@ none was measured on the paper's machine. Simulated, so the numbers are the same
 the figures that move the ratio or an epoch by more than --least percent; --page rewrites results/sensitivity.md.
 
 --rows does it for rows of scripts/ratios.py instead, each in the column that it belongs to: assumed figures of its profiles,
-all figures of the released costs, the readahead. Its runs are kept as those of scripts/ratios.py.
+all figures of the released costs, the readahead. Its runs are kept as those of scripts/ratios.py; --page
+writes a line for each of them into results/sensitivity.md.
 
 --figure does it for the published ratios of a paper's figure (`oocgnn figure ID`): assumed figures of the profiles that its
 file names. It takes as long as the figure, twice for every assumed figure (--list tells them): for small figures, or at a
@@ -245,17 +246,35 @@ def row_figures(a, row):
     return out
 
 
-def row_table(a, row, figures, records):
+def row_moves(a, row, figures, records):
+    """What the row says, and its figures as table() takes them."""
     base = ratios.value_of(row, [records[words] for words in row_words(a, row, {})])
 
     def value_at(words):
         return ratios.value_of(row, [records[w] for w in words])
-    said = base if isinstance(base, str) else f"{base:.3g}"
-    return table(a, row.name, f"{row.what}; {row.belongs}, {a.scale}: **{said}**, published {row.published:.3g}.",
-                 [ratio_figure(shown, base, [value_at(words_at[factor]) for factor in (0.5, 2)]) for shown, words_at in figures])
+    moves = [ratio_figure(shown, base, [value_at(words_at[factor]) for factor in (0.5, 2)]) for shown, words_at in figures]
+    return base if isinstance(base, str) else f"{base:.3g}", moves
 
 
-def row_tables(a):
+def row_table(a, row, said, moves):
+    return table(a, row.name, f"{row.what}; {row.belongs}, {a.scale}: **{said}**, published {row.published:.3g}.", moves)
+
+
+def rows_summary(a, moved):
+    """A line for each row: the three figures that move it most."""
+    lines = [f"Scale {a.scale}, one seed, each row in its own column; a figure: the row with it halved / doubled.", "",
+             "| row | published | ours | rests most on | figures that move it by a tenth | of |", "|---|---|---|---|---|---|"]
+    for row, said, moves in moved:
+        most = [move for move in sorted(moves, key=lambda move: -move[2])[:3] if math.isfinite(move[2]) and 100 * move[2] >= a.least]
+        rests = ", ".join(f"{shown.split(' = ')[0]} {cells[0]} / {cells[1]}" for shown, cells, _ in most) or "none"
+        tenth = str(sum(by >= 0.1 for _, _, by in moves))
+        if not said[0].isdigit():  # it has no number at any figure
+            rests, tenth = "-", "-"
+        lines.append(f"| {row.name} | {row.published:.3g} | {said} | {rests} | {tenth} | {len(moves)} |")
+    return "\n".join(lines) + "\n"
+
+
+def rows_moved(a):
     rows = [row for row in ratios.all_rows(a) if a.rows == ["all"] or row.name in a.rows]
     unknown = set(a.rows) - {"all"} - {row.name for row in rows}
     if unknown:
@@ -266,7 +285,7 @@ def row_tables(a):
         for words in row_words(a, row, {}) + [w for _, words_at in figures[row.name] for at in words_at.values() for w in at]:
             jobs.setdefault(words, row.name)
     records = ratios.run_jobs(a, jobs)
-    return [row_table(a, row, figures[row.name], records) for row in rows]
+    return [(row, *row_moves(a, row, figures[row.name], records)) for row in rows]
 
 
 # ---- a paper's figure ----
@@ -350,7 +369,10 @@ def main():
     if a.rows:
         vars(a).update(rows=a.rows.split(","), figures=[], parts={}, epochs="2", no_run=False, until=math.inf,
                        agnes_datasets=ratios.AGNES_DATASETS, made_with=ratios.made_with(a.oocgnn))
-        print("\n\n".join(row_tables(a)))
+        moved = rows_moved(a)
+        print("\n\n".join(row_table(a, *one) for one in moved))
+        if a.page:
+            Part(a.page, "by sensitivity.py --rows").write(rows_summary(a, moved))
         return
     tables = [ideal_table(a, *pair) for pair in PAIRS] + [released_table(a, *pair) for pair in PAIRS]
     text = "\n\n".join(tables) + "\n"
