@@ -13,7 +13,7 @@
 #include "harness/base/id_map.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/digest.h"
-#include "harness/sample/draw.h"
+#include "harness/sample/draw_lanes.h"
 #include "harness/sample/sort_row.h"
 
 #include <assert.h>
@@ -29,7 +29,8 @@ struct gnn_sampler {
     struct gnn_neighbour_source *source;
     uint64_t sample_key;
     uint32_t seed_capacity; /* seeds the two below are sized for */
-    uint64_t *edge_offset;  /* (edges of the largest hop) */
+    uint64_t *edge_offset;  /* (edge_room), the edges of the largest hop */
+    uint64_t edge_room;
     void *map_memory;
     struct gnn_id_map map;
     struct gnn_sample_counters counters;
@@ -114,6 +115,7 @@ static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const stru
     GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's ID map", gnn_id_map_bytes(universe, capacity), GNN_MEM_PLAIN,
                           &sampler->map_memory, err));
     gnn_id_map_init_growing(&sampler->map, sampler->map_memory, universe, capacity);
+    sampler->edge_room = edges;
     sampler->seed_capacity = seed_count;
     return GNN_OK;
 }
@@ -156,21 +158,50 @@ static gnn_node original(const struct gnn_sampler *sampler, gnn_node node)
     return map == NULL ? node : map[node];
 }
 
+static void draw_waiting(struct gnn_sampler *sampler, const struct hop *hop, struct gnn_draw_lanes *lanes)
+{
+    gnn_draw_lanes(lanes, hop->draw_key, hop->fanout, sampler->config.floyd_biased, sampler->edge_offset);
+    lanes->count = 0;
+}
+
+/* Puts the edge offsets of node v's row from `edges` on, or lets it wait for its draw. Returns its edges. Whether there
+ * are more neighbours than are drawn is not foreseen: no jump depends on it, a row is written as if there were not. */
+static uint32_t draw_row(struct gnn_sampler *sampler, const struct hop *hop, gnn_node v, uint32_t edges,
+                         struct gnn_draw_lanes *lanes)
+{
+    const uint64_t *const indptr = sampler->dataset->indptr;
+    const uint64_t begin = indptr[v], degree = indptr[v + 1] - begin;
+    const uint32_t fanout = hop->fanout, count = (uint32_t)gnn_min_u64(degree, fanout);
+    uint64_t *const out = sampler->edge_offset + edges;
+    if (degree > GNN_DRAW_LANES_DEGREE_MAX)
+        return gnn_draw(gnn_rng_fold(hop->draw_key, original(sampler, v)), begin, degree, fanout,
+                        sampler->config.floyd_biased, out);
+    lanes->node[lanes->count] = original(sampler, v);
+    lanes->degree[lanes->count] = (uint32_t)degree;
+    lanes->begin[lanes->count] = begin;
+    lanes->at[lanes->count] = edges;
+    lanes->count += degree > fanout;
+    const uint32_t written = edges + (uint64_t)fanout <= sampler->edge_room ? fanout : count;
+    for (uint32_t i = 0; i < written; i++)
+        out[i] = begin + i; /* the next row, or this one's draw, writes over the rest */
+    return count;
+}
+
 /* Pass 1: row_start, and the edge offsets of every row one after another. */
 static void draw_positions(struct gnn_sampler *sampler, struct hop *hop)
 {
     const uint64_t *const indptr = sampler->dataset->indptr;
-    const bool biased = sampler->config.floyd_biased;
+    struct gnn_draw_lanes lanes = {.count = 0};
     uint32_t edges = 0;
     for (uint32_t i = 0; i < hop->dst_count; i++) {
         if (i + PREFETCH_ROWS < hop->dst_count)
             __builtin_prefetch(indptr + hop->nodes[i + PREFETCH_ROWS]);
-        const gnn_node v = hop->nodes[i];
-        const uint64_t begin = indptr[v];
-        const uint64_t key = gnn_rng_fold(hop->draw_key, original(sampler, v));
         hop->row_start[i] = edges;
-        edges += gnn_draw(key, begin, indptr[v + 1] - begin, hop->fanout, biased, sampler->edge_offset + edges);
+        edges += draw_row(sampler, hop, hop->nodes[i], edges, &lanes);
+        if (lanes.count == GNN_LANES)
+            draw_waiting(sampler, hop, &lanes);
     }
+    draw_waiting(sampler, hop, &lanes);
     assert((uint64_t)hop->dst_count * hop->fanout >= edges);
     hop->row_start[hop->dst_count] = edges;
     hop->edge_count = edges;

@@ -1,7 +1,7 @@
 /* The sampler against a plain one written from the specification, and the specification's invariants 2 to 5. */
 #include "harness/base/rng.h"
 #include "harness/sample/batch.h"
-#include "harness/sample/draw.h"
+#include "harness/sample/draw_lanes.h"
 #include "harness/sample/sample.h"
 #include "harness/sample/sort_row.h"
 #include "harness/world/measured/measured.h"
@@ -358,6 +358,56 @@ static void a_draw_is_what_floyds_method_says(void **state)
             }
 }
 
+/* The word of which gnn_mix64() makes x. */
+static uint64_t unmix(uint64_t x)
+{
+    x = (x ^ (x >> 31) ^ (x >> 62)) * UINT64_C(0x319642b2d24d8ec3);
+    x = (x ^ (x >> 27) ^ (x >> 54)) * UINT64_C(0x96de1b173f119089);
+    return x ^ (x >> 30) ^ (x >> 60);
+}
+
+/* A hop's key of which node makes a row's key that gives 0, which is thrown away, as its number `index`. */
+static uint64_t key_of_a_zero(gnn_node node, uint64_t index)
+{
+    const uint64_t row_key = 0 - (index + 1) * GNN_RNG_GOLDEN;
+    const uint64_t key = (unmix(row_key) - GNN_RNG_GOLDEN) ^ gnn_mix64(node + GNN_RNG_GOLDEN);
+    assert_true(gnn_splitmix64_at(gnn_rng_fold(key, node), index) == 0);
+    return key;
+}
+
+/* Rows of any degree in as many lanes as there are or fewer, apart and in no order in memory. All of out is compared:
+ * nothing beside the rows may be touched. In every fifth group a number is thrown away. */
+static void draws_side_by_side_are_those_one_by_one(void **state)
+{
+    (void)state;
+    enum { ROOM = (GNN_LANES + 1) * (GNN_FANOUT_MAX + 3) };
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(test_seed(), 15));
+    for (uint32_t trial = 0; trial < 6000; trial++) {
+        const uint32_t fanout = 1 + (uint32_t)gnn_rng_below(&rng, GNN_FANOUT_MAX);
+        const uint64_t reach = trial % 3 == 0 ? 4 : trial % 3 == 1 ? 200 : 0x7fffffff - 64;
+        const bool biased = trial % 2 == 0;
+        uint64_t out[ROOM], wanted[ROOM];
+        struct gnn_draw_lanes lanes;
+        memset(&lanes, 0xff, sizeof lanes);
+        memset(out, 0xee, sizeof out);
+        memset(wanted, 0xee, sizeof wanted);
+        lanes.count = (uint32_t)gnn_rng_below(&rng, GNN_LANES + 1);
+        const gnn_node last = (gnn_node)gnn_rng_next(&rng);
+        const uint64_t key = trial % 5 == 0 ? key_of_a_zero(last, trial % fanout) : gnn_rng_next(&rng);
+        for (uint32_t lane = 0; lane < lanes.count; lane++) {
+            lanes.node[lane] = lane + 1 == lanes.count ? last : (gnn_node)gnn_rng_next(&rng);
+            lanes.degree[lane] = fanout + 1 + (uint32_t)gnn_rng_below(&rng, reach);
+            lanes.begin[lane] = gnn_rng_next(&rng) >> 20;
+            lanes.at[lane] = (lane * 5 % GNN_LANES) * (GNN_FANOUT_MAX + 3) + 2;
+            (void)gnn_draw(gnn_rng_fold(key, lanes.node[lane]), lanes.begin[lane], lanes.degree[lane], fanout, biased,
+                           wanted + lanes.at[lane]);
+        }
+        gnn_draw_lanes(&lanes, key, fanout, biased, out);
+        if (memcmp(out, wanted, sizeof out) != 0)
+            fail_msg("trial %u: %u rows of %u", trial, lanes.count, fanout);
+    }
+}
+
 static int by_value(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -682,6 +732,7 @@ int main(void)
         cmocka_unit_test(fuzz_against_plain),
         cmocka_unit_test(golden_digest),
         cmocka_unit_test(a_draw_is_what_floyds_method_says),
+        cmocka_unit_test(draws_side_by_side_are_those_one_by_one),
         cmocka_unit_test(a_row_is_sorted_and_nothing_beside_it),
         cmocka_unit_test(inclusion_is_uniform),
         cmocka_unit_test(subsets_are_uniform),
