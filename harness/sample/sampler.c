@@ -20,7 +20,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PREFETCH_ROWS = 16, PREFETCH_IDS = 16 };
+enum {
+    PREFETCH_ROWS = 16,
+    PREFETCH_IDS = 16,
+    TILE_ROWS = 32, /* that are localised together: what is noted of them stays in the first cache */
+    TILE_EDGES = TILE_ROWS * GNN_FANOUT_MAX,
+};
+
+/* What is noted of the edges of a few rows. */
+struct tile {
+    uint64_t digest_key[TILE_EDGES]; /* of the edge's row */
+    gnn_node neighbour[TILE_EDGES];  /* in original IDs */
+    uint32_t local[TILE_EDGES + GNN_FANOUT_MAX];
+};
 
 struct gnn_sampler {
     struct gnn_world *world;
@@ -34,6 +46,7 @@ struct gnn_sampler {
     void *map_memory;
     struct gnn_id_map map;
     struct gnn_sample_counters counters;
+    struct tile tile;
 };
 
 /* One hop in the making; node_count grows while neighbours are given local IDs. */
@@ -207,37 +220,85 @@ static void draw_positions(struct gnn_sampler *sampler, struct hop *hop)
     hop->edge_count = edges;
 }
 
-/* Pass 3: global neighbour IDs become local columns, new nodes join the list, the digest sees every edge. */
+/* Fails where a neighbour of rows first .. end - 1 lies outside the graph. */
+static enum gnn_status check_neighbours(const struct gnn_sampler *sampler, const struct hop *hop, uint32_t first,
+                                        uint32_t end, struct gnn_err *err)
+{
+    const uint32_t node_count = sampler->dataset->node_count;
+    gnn_node largest = 0;
+    for (uint32_t e = hop->row_start[first]; e < hop->row_start[end]; e++)
+        largest = gnn_max_u32(largest, hop->col[e]);
+    if (largest < node_count)
+        return GNN_OK;
+    uint32_t e = hop->row_start[first];
+    while (hop->col[e] < node_count)
+        e++;
+    while (hop->row_start[first + 1] <= e)
+        first++;
+    return neighbour_error(sampler, hop->nodes[first], hop->col[e], err);
+}
+
+/* Puts every edge's row key to the tile. Rows are written as if they were whole: the next one writes over the rest. */
+static void note_digest_keys(struct gnn_sampler *sampler, const struct hop *hop, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        uint64_t *const key = sampler->tile.digest_key + (hop->row_start[i] - hop->row_start[first]);
+        const uint64_t row_key = gnn_digest_row_key(hop->digest_key, original(sampler, hop->nodes[i]));
+        for (uint32_t k = 0; k < hop->fanout; k++)
+            key[k] = row_key;
+    }
+}
+
+/* Returns what the edges of rows first .. end - 1 add to the digest. */
+static uint64_t digest_rows(struct gnn_sampler *sampler, const struct hop *hop, uint32_t first, uint32_t end)
+{
+    struct tile *const tile = &sampler->tile;
+    const uint32_t begin = hop->row_start[first], count = hop->row_start[end] - begin;
+    const gnn_node *neighbour = hop->col + begin;
+    uint64_t sum = 0;
+    note_digest_keys(sampler, hop, first, end);
+    if (sampler->config.original_id != NULL) {
+        for (uint32_t e = 0; e < count; e++)
+            tile->neighbour[e] = sampler->config.original_id[neighbour[e]];
+        neighbour = tile->neighbour;
+    }
+    for (uint32_t e = 0; e < count; e++)
+        sum += gnn_digest_edge(tile->digest_key[e], neighbour[e]);
+    return sum;
+}
+
+/* Puts the local IDs of edges begin .. end - 1 to the tile; new nodes join the list. */
+static void add_neighbours(struct gnn_sampler *sampler, const struct hop *hop, uint32_t begin, uint32_t end)
+{
+    struct gnn_id_map *const map = &sampler->map;
+    for (uint32_t e = begin; e < end; e++) {
+        if (e + PREFETCH_IDS < hop->edge_count)
+            gnn_id_map_prefetch(map, hop->col[e + PREFETCH_IDS]);
+        const uint32_t fresh = map->count, local = gnn_id_map_add(map, hop->col[e]);
+        sampler->tile.local[e - begin] = local;
+        if (local != fresh)
+            continue;
+        hop->nodes[local] = hop->col[e];
+        if (map->count == map->capacity)
+            gnn_id_map_grow(map, hop->nodes);
+    }
+    assert(map->count <= map->capacity);
+}
+
+/* Pass 3: global neighbour IDs become local columns, new nodes join the list, the digest sees every edge. A few rows at
+ * a time go through one loop after the other, each of which does one thing to all their edges. */
 static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *hop, uint64_t *digest,
                                 struct gnn_err *err)
 {
-    struct gnn_id_map *const map = &sampler->map;
-    const uint32_t node_count = sampler->dataset->node_count;
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < hop->dst_count; i++) {
-        const uint32_t begin = hop->row_start[i];
-        const uint32_t end = hop->row_start[i + 1];
-        const uint64_t row_key = gnn_digest_row_key(hop->digest_key, original(sampler, hop->nodes[i]));
-        for (uint32_t e = begin; e < end; e++) {
-            const gnn_node neighbour = hop->col[e];
-            if (e + PREFETCH_IDS < hop->edge_count)
-                gnn_id_map_prefetch(map, hop->col[e + PREFETCH_IDS]);
-            if (neighbour >= node_count)
-                return neighbour_error(sampler, hop->nodes[i], neighbour, err);
-            const uint32_t fresh = map->count;
-            const uint32_t local = gnn_id_map_add(map, neighbour);
-            if (local == fresh) {
-                hop->nodes[local] = neighbour;
-                if (map->count == map->capacity)
-                    gnn_id_map_grow(map, hop->nodes);
-            }
-            hop->col[e] = local;
-            sum += gnn_digest_edge(row_key, original(sampler, neighbour));
-        }
-        gnn_sort_row(hop->col + begin, end - begin, hop->edge_count - begin);
+    const struct tile *const tile = &sampler->tile;
+    for (uint32_t first = 0; first < hop->dst_count; first += TILE_ROWS) {
+        const uint32_t end = gnn_min_u32(first + TILE_ROWS, hop->dst_count), begin = hop->row_start[first];
+        GNN_TRY(check_neighbours(sampler, hop, first, end, err));
+        *digest += digest_rows(sampler, hop, first, end);
+        add_neighbours(sampler, hop, begin, hop->row_start[end]);
+        gnn_sort_rows(tile->local, hop->row_start + first, end - first, sizeof tile->local / sizeof *tile->local,
+                      hop->col + begin);
     }
-    assert(map->count <= map->capacity);
-    *digest += sum;
     return GNN_OK;
 }
 

@@ -254,13 +254,6 @@ static enum gnn_status localise_sort(struct rs_thread *thread, struct rs_hop *ho
 
 /* ---- end: what follows ---- */
 
-static void sort_rows(const struct rs_hop *hop)
-{
-    const uint32_t *const row_start = hop->row_start, edges = row_start[hop->target_count];
-    for (uint32_t t = 0; t < hop->target_count; t++)
-        gnn_sort_row(hop->col + row_start[t], row_start[t + 1] - row_start[t], edges - row_start[t]);
-}
-
 /* Makes the distinct samples the next targets, in local order: those that are targets already, then every new node. */
 static void take_samples(struct rs_batch *b, const struct rs_hop *hop, struct rs_hop *next)
 {
@@ -329,7 +322,7 @@ enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *b, uint32_
     else
         gnn_charge(world, GNN_WORK_SORTED_KEY, gnn_sort_keys_work((uint64_t)known + hop->sample_count));
     if (chained) {
-        sort_rows(hop);
+        gnn_sort_rows(hop->col, hop->row_start, hop->target_count, hop->row_start[hop->target_count], hop->col);
         gnn_charge(world, GNN_WORK_SORTED_KEY, hop->sample_count);
     }
     if (l + 1 == b->hop_count)

@@ -436,6 +436,42 @@ static void a_row_is_sorted_and_nothing_beside_it(void **state)
         }
 }
 
+/* Many rows of every length, as rows of one hop are and in any mixture, in place and to another place, at the end of
+ * their memory and with others behind them. Memory begins before the rows, whose starts do not count from 0. */
+static void rows_are_sorted_and_nothing_beside_them(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLUMNS = ROWS * GNN_FANOUT_MAX };
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(test_seed(), 16));
+    for (uint32_t trial = 0; trial < 2000; trial++) {
+        uint32_t row_start[ROWS + 1] = {(uint32_t)gnn_rng_below(&rng, 1000)};
+        const uint32_t rows = (uint32_t)gnn_rng_below(&rng, ROWS + 1);
+        const uint32_t longest = 1 + (uint32_t)gnn_rng_below(&rng, GNN_FANOUT_MAX);
+        for (uint32_t i = 0; i < rows; i++)
+            row_start[i + 1] =
+                row_start[i] + (trial % 3 == 0 ? longest : (uint32_t)gnn_rng_below(&rng, (uint64_t)longest + 1));
+        const uint32_t count = row_start[rows] - row_start[0], behind = trial % 4 * GNN_FANOUT_MAX / 3;
+        const uint64_t values = trial % 2 == 0 ? 8 : UINT32_MAX;
+        uint32_t *const in =
+            malloc((count + behind + 1) * sizeof *in); /* no byte more: a sanitiser sees reads behind */
+        uint32_t out[COLUMNS + 2], wanted[COLUMNS + 2];
+        assert_non_null(in);
+        for (uint32_t i = 0; i < count + behind; i++)
+            in[i] = (uint32_t)gnn_rng_below(&rng, values);
+        memset(out, 0xee, sizeof out);
+        memset(wanted, 0xee, sizeof wanted);
+        memcpy(wanted + 1, in, count * sizeof *in);
+        for (uint32_t i = 0; i < rows; i++)
+            qsort(wanted + 1 + (row_start[i] - row_start[0]), row_start[i + 1] - row_start[i], sizeof *in, by_value);
+        if (trial % 5 == 0)
+            memcpy(out + 1, in, count * sizeof *in);
+        gnn_sort_rows(trial % 5 == 0 ? out + 1 : in, row_start, rows, trial % 5 == 0 ? count : count + behind, out + 1);
+        if (memcmp(out, wanted, sizeof out) != 0)
+            fail_msg("trial %u: %u rows of at most %u", trial, rows, longest);
+        free(in);
+    }
+}
+
 /* Not only each position, each subset: 3 of 6. */
 static void subsets_are_uniform(void **state)
 {
@@ -734,6 +770,7 @@ int main(void)
         cmocka_unit_test(a_draw_is_what_floyds_method_says),
         cmocka_unit_test(draws_side_by_side_are_those_one_by_one),
         cmocka_unit_test(a_row_is_sorted_and_nothing_beside_it),
+        cmocka_unit_test(rows_are_sorted_and_nothing_beside_them),
         cmocka_unit_test(inclusion_is_uniform),
         cmocka_unit_test(subsets_are_uniform),
         cmocka_unit_test(biased_inclusion_formula),
