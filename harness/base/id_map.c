@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* 256 KiB stay in a core's own cache: emptier slots are worth more there than fewer of them. */
-enum { GROWING_SLOTS_MIN = 32768, GROW_AHEAD = 16 };
+enum { GROWING_SLOTS_MIN = 32768, GROW_AHEAD = 16, ADD_AHEAD = 16 };
 
 /* Slots of a hashed table: a power of two, at most half full. */
 static uint32_t hashed_bits(uint32_t capacity)
@@ -90,6 +90,40 @@ void gnn_id_map_clear(struct gnn_id_map *map)
         return;
     memset(map->slots, 0, map->stamped_slots * sizeof *map->slots);
     map->base = 1;
+}
+
+/* Puts to local the local IDs of the keys that lie where their search begins, to left which keys are left. Returns how
+ * many those are. Which kind a key is is not foreseen, so no jump depends on it. */
+static uint32_t find_many(const struct gnn_id_map *map, const gnn_node *keys, uint32_t count, uint32_t behind,
+                          uint32_t *local, uint32_t *left)
+{
+    const struct gnn_id_slot *const slots = map->slots;
+    const uint64_t multiplier = map->multiplier;
+    const uint32_t shift = map->shift, base = map->base;
+    const uint32_t ahead_count = count + behind > ADD_AHEAD ? count + behind - ADD_AHEAD : 0;
+    uint32_t left_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i < ahead_count)
+            __builtin_prefetch(&slots[keys[i + ADD_AHEAD] * multiplier >> shift], 1);
+        const struct gnn_id_slot *const slot = &slots[keys[i] * multiplier >> shift];
+        local[i] = slot->stamp - base;
+        left[left_count] = i;
+        left_count += (slot->stamp < base) | (slot->key != keys[i]);
+    }
+    return left_count;
+}
+
+void gnn_id_map_add_many(struct gnn_id_map *map, const gnn_node *keys, uint32_t count, uint32_t behind, uint32_t *local,
+                         uint32_t *scratch, gnn_node *fresh)
+{
+    const uint32_t left_count = find_many(map, keys, count, behind, local, scratch);
+    for (uint32_t k = 0; k < left_count; k++) {
+        const uint32_t before = map->count;
+        const gnn_node key = keys[scratch[k]];
+        *fresh = key;
+        local[scratch[k]] = gnn_id_map_add(map, key);
+        fresh += map->count - before;
+    }
 }
 
 /* At most four fifths full: `wanted` is an upper bound, which batches with repeats stay far below. */

@@ -81,6 +81,12 @@ static inline uint32_t gnn_id_map_add(struct gnn_id_map *map, gnn_node key)
     }
 }
 
+/* Fills local (count) with the local IDs of keys, as gnn_id_map_add() gives them one after another, and fresh (count)
+ * with the keys among them that are new, in order. All fit into the map. Behind the keys lie `behind` more, which come
+ * next: their slots are brought nearer. scratch: (count). */
+void gnn_id_map_add_many(struct gnn_id_map *map, const gnn_node *keys, uint32_t count, uint32_t behind, uint32_t *local,
+                         uint32_t *scratch, gnn_node *fresh);
+
 /* The local ID, or GNN_NODE_NONE. */
 static inline uint32_t gnn_id_map_find(const struct gnn_id_map *map, gnn_node key)
 {

@@ -19,10 +19,10 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     PREFETCH_ROWS = 16,
-    PREFETCH_IDS = 16,
     TILE_ROWS = 32, /* that are localised together: what is noted of them stays in the first cache */
     TILE_EDGES = TILE_ROWS * GNN_FANOUT_MAX,
 };
@@ -32,6 +32,8 @@ struct tile {
     uint64_t digest_key[TILE_EDGES]; /* of the edge's row */
     gnn_node neighbour[TILE_EDGES];  /* in original IDs */
     uint32_t local[TILE_EDGES + GNN_FANOUT_MAX];
+    uint32_t scratch[TILE_EDGES];
+    gnn_node fresh[TILE_EDGES]; /* that are new */
 };
 
 struct gnn_sampler {
@@ -40,7 +42,7 @@ struct gnn_sampler {
     const struct gnn_dataset *dataset;
     struct gnn_neighbour_source *source;
     uint64_t sample_key;
-    uint32_t seed_capacity; /* seeds the two below are sized for */
+    uint32_t seed_capacity; /* seeds that offsets and map are sized for */
     uint64_t *edge_offset;  /* (edge_room), the edges of the largest hop */
     uint64_t edge_room;
     void *map_memory;
@@ -271,18 +273,14 @@ static uint64_t digest_rows(struct gnn_sampler *sampler, const struct hop *hop, 
 static void add_neighbours(struct gnn_sampler *sampler, const struct hop *hop, uint32_t begin, uint32_t end)
 {
     struct gnn_id_map *const map = &sampler->map;
-    for (uint32_t e = begin; e < end; e++) {
-        if (e + PREFETCH_IDS < hop->edge_count)
-            gnn_id_map_prefetch(map, hop->col[e + PREFETCH_IDS]);
-        const uint32_t fresh = map->count, local = gnn_id_map_add(map, hop->col[e]);
-        sampler->tile.local[e - begin] = local;
-        if (local != fresh)
-            continue;
-        hop->nodes[local] = hop->col[e];
-        if (map->count == map->capacity)
-            gnn_id_map_grow(map, hop->nodes);
-    }
+    struct tile *const tile = &sampler->tile;
+    const uint32_t before = map->count;
+    if (map->capacity - before < end - begin)
+        gnn_id_map_grow(map, hop->nodes);
+    gnn_id_map_add_many(map, hop->col + begin, end - begin, hop->edge_count - end, tile->local, tile->scratch,
+                        tile->fresh);
     assert(map->count <= map->capacity);
+    memcpy(hop->nodes + before, tile->fresh, (map->count - before) * sizeof *hop->nodes);
 }
 
 /* Pass 3: global neighbour IDs become local columns, new nodes join the list, the digest sees every edge. A few rows at

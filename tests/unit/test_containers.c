@@ -67,6 +67,70 @@ static void id_map_against_list(void **state)
     }
 }
 
+/* Adds pieces of a list of keys, of any length, to one map and its keys one by one to another; fresh ones and local IDs
+ * must be the same. Returns how many keys are inside. */
+static uint32_t compare_with_one_by_one(struct gnn_id_map *many, struct gnn_id_map *one, struct gnn_rng *rng,
+                                        const gnn_node *keys, uint32_t count, gnn_node *inside)
+{
+    enum { PIECE = 40 };
+    gnn_id_map_clear(many);
+    gnn_id_map_clear(one);
+    for (uint32_t at = 0, piece; at < count; at += piece) {
+        uint32_t local[PIECE + 1], scratch[PIECE];
+        gnn_node fresh[PIECE];
+        piece = gnn_min_u32((uint32_t)gnn_rng_below(rng, PIECE + 1), count - at);
+        const uint32_t before = many->count, behind = (uint32_t)gnn_rng_below(rng, count - at - piece + 1);
+        if (many->capacity - before < piece)
+            gnn_id_map_grow(many, inside);
+        local[piece] = 0x5a5a5a5a;
+        gnn_id_map_add_many(many, keys + at, piece, behind, local, scratch, fresh);
+        assert_int_equal(local[piece], 0x5a5a5a5a);
+        memcpy(inside + before, fresh, (many->count - before) * sizeof *fresh);
+        for (uint32_t i = 0; i < piece; i++) {
+            assert_int_equal(local[i], gnn_id_map_add(one, keys[at + i]));
+            assert_int_equal(inside[local[i]], keys[at + i]);
+        }
+        assert_int_equal(many->count, one->count);
+    }
+    return many->count;
+}
+
+/* Few keys that repeat, and many; a slot per node, and tables up to half full, whose keys collide; maps that grow. */
+static void keys_at_a_time_are_those_one_by_one(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t universe, capacity, count;
+        bool growing;
+    } cases[] = {
+        {1, 1, 30, false},           {60, 60, 400, false},           {UINT32_MAX, 300, 300, false},
+        {300000, 300, 300, false},   {300, 300000, 2000, true},      {UINT32_MAX, 1 << 17, 60000, true},
+        {90000, 40000, 60000, true}, {300000, 300000, 200000, true},
+    };
+    struct gnn_rng rng = gnn_rng_at(2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t universe = cases[i].universe, capacity = cases[i].capacity, count = cases[i].count;
+        struct gnn_id_map many, one;
+        void *const memory = calloc(2, gnn_id_map_bytes(universe, capacity));
+        gnn_node *const keys = calloc(count, sizeof *keys), *const inside = calloc(count, sizeof *inside);
+        assert_true(memory != NULL && keys != NULL && inside != NULL);
+        (cases[i].growing ? gnn_id_map_init_growing : gnn_id_map_init)(&many, memory, universe, capacity);
+        gnn_id_map_init(&one, (char *)memory + gnn_id_map_bytes(universe, capacity), universe, capacity);
+        for (int generation = 0; generation < 6; generation++) {
+            for (uint32_t k = 0; k < count; k++)
+                keys[k] = (gnn_node)gnn_rng_below(&rng, universe);
+            if (generation == 3)
+                many.base = UINT32_MAX - many.capacity - count / 2; /* soon the stamps run out and start again */
+            const uint32_t found = compare_with_one_by_one(&many, &one, &rng, keys, count, inside);
+            for (uint32_t local = 0; local < found; local++)
+                assert_int_equal(gnn_id_map_find(&many, inside[local]), local);
+        }
+        free(memory);
+        free(keys);
+        free(inside);
+    }
+}
+
 /* 100 of at most a million IDs leave all but the first 256 KiB of the table alone, and growing keeps local IDs even
  * where the stamps run out in it. */
 static void a_growing_map_uses_what_its_ids_need(void **state)
@@ -180,9 +244,13 @@ static void bitset_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(id_map_against_list), cmocka_unit_test(a_growing_map_uses_what_its_ids_need),
-        cmocka_unit_test(id_map_wraps_around), cmocka_unit_test(id_map_sizes),
-        cmocka_unit_test(arena_carves),        cmocka_unit_test(bitset_members),
+        cmocka_unit_test(id_map_against_list),
+        cmocka_unit_test(keys_at_a_time_are_those_one_by_one),
+        cmocka_unit_test(a_growing_map_uses_what_its_ids_need),
+        cmocka_unit_test(id_map_wraps_around),
+        cmocka_unit_test(id_map_sizes),
+        cmocka_unit_test(arena_carves),
+        cmocka_unit_test(bitset_members),
     };
     return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
 }
