@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* 256 KiB stay in a core's own cache: emptier slots are worth more there than fewer of them. */
-enum { GROWING_SLOTS_MIN = 32768, GROW_AHEAD = 16, ADD_AHEAD = 16 };
+/* 256 KiB to 1 MiB stay in a core's own cache: emptier slots are worth more there than fewer of them. */
+enum { GROWING_SLOTS_MIN = 32768, EMPTIER_SLOTS_MAX = 131072, GROW_AHEAD = 16, ADD_AHEAD = 16 };
 
 /* Slots of a hashed table: a power of two, at most half full. */
 static uint32_t hashed_bits(uint32_t capacity)
@@ -53,14 +53,32 @@ static void use_slots(struct gnn_id_map *map, uint64_t slots)
     map->stamped_slots = gnn_max_u64(map->stamped_slots, slots);
 }
 
+/* Slots of a growing table: half full at most, as one that does not grow, a quarter where it is small. */
+static void use_growing_slots(struct gnn_id_map *map, uint64_t slots)
+{
+    const bool emptier = slots <= EMPTIER_SLOTS_MAX && slots < map->memory_slots;
+    use_slots(map, slots);
+    map->multiplier = GNN_RNG_GOLDEN;
+    map->capacity = (uint32_t)(slots / (emptier ? 4 : 2));
+}
+
+/* All the memory, where the key is the slot in it. */
+static void use_slots_by_key(struct gnn_id_map *map)
+{
+    map->slot_count = map->stamped_slots = map->memory_slots;
+    map->multiplier = 1;
+    map->shift = 0;
+    map->capacity = (uint32_t)map->memory_slots;
+}
+
 void gnn_id_map_init_growing(struct gnn_id_map *map, void *memory, uint32_t universe, uint32_t capacity)
 {
     gnn_id_map_init(map, memory, universe, capacity);
-    if (direct(universe, capacity) || map->memory_slots <= GROWING_SLOTS_MIN)
+    map->by_key_at_last = direct(universe, capacity);
+    if (map->memory_slots <= GROWING_SLOTS_MIN)
         return;
     map->stamped_slots = 0;
-    use_slots(map, GROWING_SLOTS_MIN);
-    map->capacity = GROWING_SLOTS_MIN / 2;
+    use_growing_slots(map, GROWING_SLOTS_MIN);
 }
 
 void gnn_id_map_grow(struct gnn_id_map *map, const gnn_node *ids)
@@ -68,8 +86,10 @@ void gnn_id_map_grow(struct gnn_id_map *map, const gnn_node *ids)
     if (map->slot_count == map->memory_slots)
         return;
     const uint32_t count = map->count;
-    use_slots(map, 2 * map->slot_count);
-    map->capacity = (uint32_t)(map->slot_count / 2); /* half full at most, as a table that does not grow */
+    if (map->by_key_at_last && 4 * map->slot_count > map->memory_slots)
+        use_slots_by_key(map);
+    else
+        use_growing_slots(map, 2 * map->slot_count);
     gnn_id_map_clear(map);
     for (uint32_t i = 0; i < count; i++) {
         if (i + GROW_AHEAD < count)

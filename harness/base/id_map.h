@@ -6,7 +6,8 @@
  * itself is the slot and nothing ever collides.
  *
  * Memory is for the most IDs that can come, which a batch with repeats stays far below: a growing map uses as much of
- * its table as its IDs need, so that it touches few pages and stays in the processor's caches.
+ * its table as its IDs need, so that it touches few pages and stays in the processor's caches. Memory with a slot per
+ * node is hashed into in part, too, as long as IDs are few.
  *
  * The memory is the caller's: gnn_id_map_bytes() of it, zeroed. One thread at a time. */
 #ifndef GNN_BASE_ID_MAP_H
@@ -30,6 +31,7 @@ struct gnn_id_map {
     uint32_t capacity;      /* at most */
     uint64_t memory_slots;  /* that the caller's memory holds; slot_count of them are in use */
     uint64_t stamped_slots; /* the most that ever were in use: those behind them are zeros */
+    bool by_key_at_last;    /* of a growing map: all its memory is used by key */
 };
 
 /* Bytes for up to `capacity` IDs, each below `universe`. */

@@ -144,7 +144,7 @@ static void a_growing_map_uses_what_its_ids_need(void **state)
     assert_non_null(ids);
     struct gnn_id_map map;
     gnn_id_map_init_growing(&map, memory, UINT32_MAX, CAPACITY);
-    assert_int_equal(map.capacity, FIRST_SLOTS / 2);
+    assert_int_equal(map.capacity, FIRST_SLOTS / 4);
     for (uint32_t i = 0; i < 100; i++)
         assert_int_equal(gnn_id_map_add(&map, 7919 * i), i);
     for (uint64_t i = FIRST_SLOTS; i < slots; i++)
@@ -160,8 +160,8 @@ static void a_growing_map_uses_what_its_ids_need(void **state)
             if (map.count == map.capacity)
                 gnn_id_map_grow(&map, ids);
         }
-        assert_int_equal(map.slot_count, 131072); /* half full at most, and no larger */
-        assert_int_equal(map.capacity, 65536);
+        assert_int_equal(map.slot_count, 262144); /* up to 131072 slots a quarter full at most, then half */
+        assert_int_equal(map.capacity, 131072);
         for (uint32_t i = 0; i < IDS; i++)
             assert_int_equal(gnn_id_map_find(&map, ids[i]), i);
         assert_int_equal(gnn_id_map_find(&map, UINT32_MAX - 1), GNN_NODE_NONE);
@@ -169,6 +169,40 @@ static void a_growing_map_uses_what_its_ids_need(void **state)
     assert_true(map.base < UINT32_MAX / 2);
     free(ids);
     free(memory);
+}
+
+/* Memory with a slot per node: hashed as long as half of it holds the IDs, then by key; the last may fill all of it. */
+static void a_growing_map_comes_to_a_slot_per_node(void **state)
+{
+    (void)state;
+    enum { UNIVERSE = 300000 };
+    struct gnn_id_slot *const memory = calloc(UNIVERSE, sizeof *memory);
+    gnn_node *const ids = calloc(UNIVERSE, sizeof *ids);
+    struct gnn_id_map map;
+    assert_non_null(memory);
+    assert_non_null(ids);
+    assert_int_equal(gnn_id_map_bytes(UNIVERSE, UNIVERSE), UNIVERSE * sizeof *memory);
+    gnn_id_map_init_growing(&map, memory, UNIVERSE, UNIVERSE);
+    uint64_t largest_hashed = 0;
+    for (uint32_t i = 0; i < UNIVERSE; i++) {
+        ids[i] = UNIVERSE - 1 - i;
+        assert_int_equal(gnn_id_map_add(&map, ids[i]), i);
+        if (map.slot_count < UNIVERSE)
+            largest_hashed = map.slot_count;
+        if (map.count == map.capacity)
+            gnn_id_map_grow(&map, ids);
+    }
+    assert_int_equal(largest_hashed, 131072);
+    assert_int_equal(map.slot_count, UNIVERSE);
+    assert_int_equal(map.capacity, UNIVERSE);
+    assert_ptr_equal(gnn_id_map_slot(&map, 77), &memory[77]);
+    for (uint32_t i = 0; i < UNIVERSE; i++)
+        assert_int_equal(gnn_id_map_find(&map, ids[i]), i);
+    gnn_id_map_clear(&map);
+    for (uint32_t i = 0; i < UNIVERSE; i++)
+        assert_int_equal(gnn_id_map_find(&map, i), GNN_NODE_NONE);
+    free(memory);
+    free(ids);
 }
 
 /* Keys that start in the last slot and must go round to the first. */
@@ -247,6 +281,7 @@ int main(void)
         cmocka_unit_test(id_map_against_list),
         cmocka_unit_test(keys_at_a_time_are_those_one_by_one),
         cmocka_unit_test(a_growing_map_uses_what_its_ids_need),
+        cmocka_unit_test(a_growing_map_comes_to_a_slot_per_node),
         cmocka_unit_test(id_map_wraps_around),
         cmocka_unit_test(id_map_sizes),
         cmocka_unit_test(arena_carves),
