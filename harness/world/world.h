@@ -51,6 +51,7 @@ enum gnn_mem_flags {
     GNN_MEM_FEATURES = 1, /* holds feature bytes or activations: never dereferenced by systems */
     GNN_MEM_PINNED = 2,   /* staging for direct I/O or a GPU: touched at once, locked where permitted */
     GNN_MEM_SHARED = 4,   /* one memory for all ranks of a run that are forked afterwards (ranks/ranks.h) */
+    GNN_MEM_WHOLE = 8,    /* filled whole at once, then read at random: large pages are welcome */
 };
 
 struct gnn_mem_usage {

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -291,6 +292,52 @@ static void test_memory_is_counted(void **state)
     gnn_mem_usage(w, &usage);
     assert_int_equal(usage.current_bytes, 0);
     assert_int_equal(usage.peak_bytes, 4096 + 40960);
+    gnn_world_measured_close(w);
+}
+
+/* Whether the kernel was asked for large pages where address lies; *known = false: it tells of no mapping. */
+static bool wants_large_pages(const void *address, bool *known)
+{
+    char line[512];
+    bool here = false, wants = false;
+    FILE *const file = fopen("/proc/self/smaps", "r");
+    assert_non_null(file);
+    *known = false;
+    while (fgets(line, sizeof line, file) != NULL) {
+        uintptr_t begin, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
+            here = begin <= (uintptr_t)address && (uintptr_t)address < end;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            *known = true;
+            wants = strstr(line, " hg") != NULL;
+        }
+    }
+    (void)fclose(file);
+    return wants;
+}
+
+/* Memory that is filled whole alone asks for large pages: of other memory few pages may ever be touched. */
+static void test_large_pages_for_what_is_filled_whole(void **state)
+{
+    (void)state;
+    enum { BYTES = 8 << 20 };
+    struct gnn_world *w;
+    void *whole, *plain;
+    bool known;
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0)
+        skip(); /* this kernel has none */
+    assert_int_equal(gnn_world_measured_open(NULL, &w, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(w, "whole", BYTES, GNN_MEM_WHOLE, &whole, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(w, "plain", BYTES, GNN_MEM_PLAIN, &plain, NULL), GNN_OK);
+    assert_true(wants_large_pages((char *)whole + BYTES - 1, &known) || !known);
+    assert_false(wants_large_pages((char *)plain + BYTES - 1, &known));
+    memset(whole, 7, BYTES);
+    assert_int_equal(((unsigned char *)whole)[BYTES - 1], 7);
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(w, &usage);
+    assert_int_equal(usage.current_bytes, 2 * BYTES); /* no more than without */
+    gnn_mem_free(w, whole);
+    gnn_mem_free(w, plain);
     gnn_world_measured_close(w);
 }
 
@@ -743,6 +790,7 @@ int main(void)
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_mutex_excludes),
         cmocka_unit_test(test_memory_is_counted),
+        cmocka_unit_test(test_large_pages_for_what_is_filled_whole),
         cmocka_unit_test(test_pages_of_all_processes_are_given_back),
         cmocka_unit_test(test_too_many_worlds),
         cmocka_unit_test(test_impossible_memory),

@@ -58,6 +58,8 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
     }
     *(struct mem_header *)(void *)base = (struct mem_header){.magic = mem_magic, .bytes = counted};
     unsigned char *memory = base + MEM_HEADER_BYTES;
+    if ((flags & GNN_MEM_WHOLE) != 0)
+        (void)madvise(memory, counted, MADV_HUGEPAGE); /* a kernel without them says no, which changes nothing */
     if ((flags & GNN_MEM_PINNED) != 0) {
         /* Locked where RLIMIT_MEMLOCK permits; touched in any case, so that it is charged now and not in epoch three.
          * The ring's own registration pins the pages it reads into. */
