@@ -19,7 +19,7 @@
 static const uint64_t measure_ns = UINT64_C(2000000000);
 static const double target_per_s = 8e6;
 
-enum { REPLAYED_EDGES_MIN = 4000000, PREFETCH_NODES = 16, PREFETCH_EDGES = 32 };
+enum { REPLAYED_EDGES_MIN = 4000000, PREFETCH_NODES = 16, PREFETCH_EDGES = 64 };
 
 /* ---- the least time of its accesses ---- */
 
@@ -30,6 +30,7 @@ struct accesses {
     uint64_t *edge_offset; /* (edge_count) */
     gnn_node *node;        /* (node_count) whose lists were drawn from */
     uint64_t edge_count, node_count, edge_room, node_room;
+    uint32_t batch_nodes; /* of the largest mini-batch: the sampler's table of IDs has grown for them */
 };
 
 static enum gnn_status note_edges(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
@@ -44,6 +45,7 @@ static enum gnn_status note_edges(struct gnn_neighbour_source *source, const uin
 
 static void note_nodes(struct accesses *a, const struct gnn_batch_view *view)
 {
+    a->batch_nodes = gnn_max_u32(a->batch_nodes, view->node_count);
     for (uint32_t b = view->layer_count; b-- > 0;) {
         const uint64_t noted = gnn_min_u64(view->blocks[b].dst_count, a->node_room - a->node_count);
         memcpy(a->node + a->node_count, view->nodes, noted * sizeof *a->node);
@@ -98,7 +100,7 @@ static void accesses_close(struct gnn_world *world, struct accesses *a)
 static enum gnn_status note_batches(struct gnn_sampler *sampler, struct accesses *a, struct gnn_batch *batch,
                                     const gnn_node *pool, uint32_t pool_count, uint32_t batch_size, struct gnn_err *err)
 {
-    a->edge_count = a->node_count = 0;
+    a->edge_count = a->node_count = a->batch_nodes = 0;
     for (uint32_t at = 0; a->edge_count < REPLAYED_EDGES_MIN; at += batch_size) {
         at = at + batch_size > pool_count ? 0 : at;
         GNN_TRY(gnn_sampler_sample(sampler, 1, at / batch_size, pool + at, batch_size, batch, err));
@@ -121,10 +123,13 @@ static enum gnn_status replay(struct gnn_world *world, const struct graph *graph
     const uint64_t bytes = gnn_id_map_bytes(universe, capacity);
     GNN_TRY(gnn_mem_alloc(world, "slots", bytes, GNN_MEM_PLAIN, &slots, err));
     memset(slots, 0, bytes); /* its pages are there */
-    gnn_id_map_init(&map, slots, universe, capacity);
+    gnn_id_map_init_growing(&map, slots, universe, capacity);
+    while (map.capacity < a->batch_nodes)
+        gnn_id_map_grow(&map, NULL); /* it holds no IDs */
     const uint64_t ns = touch_again(world, graph, a, &map, &seen);
     printf("             of it its accesses to memory alone %.1f ns/edge (%" PRIu64 " edges, table of IDs %.1f MB)%s\n",
-           (double)ns / (double)a->edge_count, a->edge_count, (double)bytes * 1e-6, seen == 0 ? " " : "");
+           (double)ns / (double)a->edge_count, a->edge_count, (double)(map.slot_count * sizeof *map.slots) * 1e-6,
+           seen == 0 ? " " : "");
     gnn_mem_free(world, slots);
     return GNN_OK;
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { PREFETCH_EDGES = 32 }; /* far enough to cover a DRAM access, near enough to stay in the first cache */
+enum { PREFETCH_EDGES = 64 }; /* far enough to cover a DRAM access, near enough to stay in the first cache */
 
 struct memory {
     struct gnn_neighbour_source base;
@@ -15,13 +15,15 @@ static enum gnn_status memory_fetch(struct gnn_neighbour_source *source, const u
                                     gnn_node *out, struct gnn_err *err)
 {
     const struct memory *const memory = (const struct memory *)source;
+    const gnn_node *const indices = memory->indices;
+    const uint64_t edge_count = memory->edge_count;
     for (uint64_t i = 0; i < count; i++) {
         if (i + PREFETCH_EDGES < count)
-            __builtin_prefetch(memory->indices + edge_offset[i + PREFETCH_EDGES]);
-        if (edge_offset[i] >= memory->edge_count)
+            __builtin_prefetch(indices + edge_offset[i + PREFETCH_EDGES]);
+        if (edge_offset[i] >= edge_count)
             return gnn_fail(err, GNN_EFORMAT, "edge offset %" PRIu64 " of %" PRIu64 " edges", edge_offset[i],
-                            memory->edge_count);
-        out[i] = memory->indices[edge_offset[i]];
+                            edge_count);
+        out[i] = indices[edge_offset[i]];
     }
     return GNN_OK;
 }
