@@ -418,6 +418,24 @@ static void what_the_gpu_did_is_recorded(void **state)
     assert_int_equal(different, 0);
 }
 
+/* How many figures of case c's first epoch are not what is expected; -1: there is none of that name. */
+static int unlike_figures(const struct tiny_runs *t, size_t c, const char *const *more, const char *const *names,
+                          const json_int_t *expected, size_t count)
+{
+    int different = 0, exit_status;
+    json_t *const run = golden_run(t, more, &exit_status);
+    const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *const figure = json_object_get(json_object_get(epoch, "figures"), names[i]);
+        const json_int_t got = figure == NULL ? -1 : json_integer_value(figure);
+        if (got != expected[i])
+            print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got, tiny_runs_text(run, "status"));
+        different += got != expected[i];
+    }
+    json_decref(run);
+    return different;
+}
+
 /* What presort's number of threads was chosen by is in the record of an epoch; where lists are swept there was no
  * choice. Renewed as golden_times is. */
 static void what_presort_expects_is_recorded(void **state)
@@ -437,20 +455,8 @@ static void what_presort_expects_is_recorded(void **state)
         {{PRESORT, SET("presort.topology=swept")}, {1, -1, -1, -1, -1, -1, -1}},
     };
     int different = 0;
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        int exit_status;
-        json_t *const run = golden_run(t, cases[c].more, &exit_status);
-        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            const json_t *const figure = json_object_get(json_object_get(epoch, "figures"), names[i]);
-            const json_int_t got = figure == NULL ? -1 : json_integer_value(figure);
-            if (got != cases[c].figures[i])
-                print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got,
-                            tiny_runs_text(run, "status"));
-            different += got != cases[c].figures[i];
-        }
-        json_decref(run);
-    }
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+        different += unlike_figures(t, c, cases[c].more, names, cases[c].figures, sizeof names / sizeof *names);
     assert_int_equal(different, 0);
 }
 
@@ -475,20 +481,8 @@ static void how_long_reads_took_is_recorded(void **state)
         {{MARIUS}, {40, 303103, 5792122, 5792122, 5792122}},
     };
     int different = 0;
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        int exit_status;
-        json_t *const run = golden_run(t, cases[c].more, &exit_status);
-        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            const json_t *const figure = json_object_get(json_object_get(epoch, "figures"), names[i]);
-            const json_int_t got = figure == NULL ? -1 : json_integer_value(figure);
-            if (got != cases[c].figures[i])
-                print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got,
-                            tiny_runs_text(run, "status"));
-            different += got != cases[c].figures[i];
-        }
-        json_decref(run);
-    }
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+        different += unlike_figures(t, c, cases[c].more, names, cases[c].figures, sizeof names / sizeof *names);
     assert_int_equal(different, 0);
 }
 
