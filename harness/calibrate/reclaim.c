@@ -1,10 +1,11 @@
-/* What reclaim takes of the processors: pages brought in under a memory cap that is full, against the same without one.
- * A control group with a cap is made for it, and a child lives in it; where none can be made, both figures are left
- * out, and the profile says why.
+/* Measures the CPU time of reclaim: pages brought in under a memory cap that is full, against the same without a cap. A
+ * child process does it in a control group with that cap; if no such group can be made, both figures are left out and
+ * the profile says why.
  *
- * A page that a window brought in and nobody touched has no page-table entry: what it takes to let it go is
- * `evict_page`. A page that was touched has one, which must be found and removed, and other processors may have to be
- * told: `unmap_page` is what that takes besides. Time is that of busy.h. */
+ * evict_page  a page without a page-table entry: readahead brought it in, nothing touched it
+ * unmap_page  what a page with an entry costs besides: the entry is found and removed, other processors are told
+ *
+ * Time is that of busy.h. */
 #include "harness/calibrate/internal.h"
 #include "harness/calibrate/touch.h"
 #include "harness/confine/confine.h"
@@ -37,7 +38,7 @@ struct reclaim {
     uint64_t *index; /* (page_count) elements, one a page: in every window's turn another page of it */
 };
 
-/* What a child found out in its group. Goes through a pipe. */
+/* What the child measured in its group; written to a pipe. */
 struct found {
     double ahead_ns; /* a page brought in ahead */
     double fault_ns; /* a fault that reads */
@@ -147,14 +148,15 @@ static void live_under_the_cap(const struct reclaim *r, const struct gnn_cgroup 
     _exit(write(say_fd, &found, sizeof found) == (ssize_t)sizeof found ? 0 : 1);
 }
 
-static enum gnn_status hear(int fd, struct found *found, struct gnn_err *err)
+static enum gnn_status hear(const struct reclaim *r, int fd, struct found *found, struct gnn_err *err)
 {
     ssize_t got;
     do
         got = read(fd, found, sizeof *found);
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof *found)
-        return gnn_fail(err, GNN_ECAP, "the process under a cap of %d MiB ended before it had measured", CAP_MAX_MIB);
+        return gnn_fail(err, GNN_ECAP, "the process under a cap of %llu MiB ended before it had measured",
+                        (unsigned long long)(r->cap_pages * GNN_PAGE_BYTES >> 20));
     return found->status == GNN_OK ? GNN_OK : gnn_fail(err, found->status, "%s", found->message);
 }
 
@@ -171,10 +173,10 @@ static enum gnn_status run_child(const struct reclaim *r, const struct gnn_cgrou
     }
     (void)close(pipe_fd[1]);
     const enum gnn_status status =
-        child < 0 ? gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno)) : hear(pipe_fd[0], found, err);
+        child < 0 ? gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno)) : hear(r, pipe_fd[0], found, err);
     (void)close(pipe_fd[0]);
-    if (child > 0)
-        (void)waitpid(child, NULL, 0);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
     return status;
 }
 
@@ -228,8 +230,8 @@ static const char *missing(const struct reclaim *r)
     return NULL;
 }
 
-/* Measures both. What this machine does not let one see is no error of the others: the figures stay 0, and why is
- * kept. */
+/* Measures both. If this machine does not permit it, or the child is killed by its cap, that is no error: the figures
+ * stay 0, the reason is kept, and calibration goes on with the others. */
 static enum gnn_status measure(struct reclaim *r, struct gnn_err *err)
 {
     struct gnn_calibration *const out = r->bench->out;

@@ -86,7 +86,8 @@ static void write_value(FILE *out, enum shape shape, double value)
     (void)fprintf(out, "%.0f%s", fmax(1, round(value * shapes[shape].scale)), shapes[shape].unit);
 }
 
-/* Where no group with a cap can be made nobody can see what reclaim takes; a profile without is a plainer one. */
+/* Whether the figure is left out of the profile: one of reclaim that could not be measured. The profile's keys are
+ * optional. */
 static bool is_left_out(enum gnn_figure_id id, const struct gnn_figure *figure)
 {
     return (id == GNN_FIGURE_EVICT_PAGE || id == GNN_FIGURE_UNMAP_PAGE) && figure->value == 0;

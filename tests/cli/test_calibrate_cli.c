@@ -1,5 +1,6 @@
 /* `oocgnn calibrate` from outside: wrong usage, a machine without fio, and a quick calibration whose profile is found
  * by name and checked. */
+#include "harness/base/text_file.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
 
@@ -82,6 +83,15 @@ static bool have_fio(void)
     return have;
 }
 
+/* A profile has both costs of reclaim, or says why not. */
+static void expect_reclaim(const char *path)
+{
+    char text[32768];
+    assert_int_equal(gnn_text_file_read(path, text, sizeof text), 0);
+    assert_true((strstr(text, "\nevict_page = ") != NULL) != (strstr(text, "\n; no evict_page: ") != NULL));
+    assert_true((strstr(text, "\nunmap_page = ") != NULL) != (strstr(text, "\n; no unmap_page: ") != NULL));
+}
+
 /* Measures, writes this-quick.ini where profiles are looked for, finds it again, and leaves a real calibration
  * alone. */
 static void test_quick(void **state)
@@ -105,6 +115,8 @@ static void test_quick(void **state)
         fail_msg("exit %d:\n%s", r.exit_status, r.err);
     assert_string_equal(r.out, found);
     process_free(&r);
+    found[strlen(found) - 1] = '\0';
+    expect_reclaim(found);
     assert_int_equal(entries_of(dir), 1); /* xdg alone: what was measured on is gone */
     r = calibrate("--verify", "this-quick", NULL, NULL, NULL);
     if (r.exit_status != 0)

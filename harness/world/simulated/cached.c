@@ -10,9 +10,9 @@
  *           cache of the processor, buffered_page_ns a page, less what is not copied of it, and readahead_page_ns for
  *           each page brought in; through a ring ring_cached_ns or ring_missed_ns a read instead, for its call, its
  *           first page and its first page brought in, where the profile knows them
- * Reclaim   pages that had to go for those that came cost evict_page_ns each, and unmap_page_ns if they were mapped, of
- *           whoever brought pages in: a group's limit is kept by the thread that charges. A fault's read starts behind
- *           it. Both are zero where the profile does not know them
+ * Reclaim   charges evict_page_ns for each evicted page, and unmap_page_ns more if it was mapped, to the thread that
+ *           brings pages in: Linux reclaims for a group's limit in the thread that charges memory. A fault submits its
+ *           read after that. Both are zero if the profile does not have them
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
