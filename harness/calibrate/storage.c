@@ -47,7 +47,8 @@ static FILE *job_open(const struct gnn_bench *b)
 {
     FILE *const file = fopen(b->job, "we");
     if (file != NULL)
-        (void)fprintf(file, "[global]\nioengine=%s\ndirect=1\nthread=1\nallow_file_create=0\nfilename=%s\n",
+        (void)fprintf(file,
+                      "[global]\nioengine=%s\ndirect=1\nthread=1\nallow_file_create=0\niomem_align=2m\nfilename=%s\n",
                       b->out->fio_engine, b->data);
     return file;
 }
@@ -99,7 +100,8 @@ static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_rep
 
 /* ---- reads ---- */
 
-/* All depths of one size in one job file, one after another. */
+/* All depths of one size in one job file, one after another. Blocks of 2 MiB, of which none is read, make every buffer
+ * one large page: so memory of direct I/O lies here (gnn_mem_alloc), and it decides what a virtual disk does. */
 static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pass, struct gnn_fio_report *report,
                                  struct gnn_err *err)
 {
@@ -108,8 +110,8 @@ static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pa
     FILE *const file = job_open(b);
     if (file != NULL) {
         (void)fprintf(file,
-                      "rw=randread\nnorandommap=1\nrandrepeat=0\nrandseed=%u\ngtod_reduce=1\nbs=%" PRIu64
-                      "\nsize=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=%ums\n",
+                      "rw=randread\nnorandommap=1\nrandrepeat=0\nrandseed=%u\ngtod_reduce=1\nbssplit=%" PRIu64
+                      "/100:2m/0\nsize=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=%ums\n",
                       pass * SIZE_COUNT + size + 1, storage->size_bytes[size], b->data_bytes, runtime_ms, ramp_ms);
         for (uint32_t d = 0; d < storage->depth_count; d++)
             (void)fprintf(file, "[d%u]\nstonewall\niodepth=%u\n", storage->depth[d], storage->depth[d]);

@@ -136,7 +136,7 @@ static void write_grid(FILE *out, const struct gnn_profile_storage *storage)
     (void)fputs("read_depths = ", out);
     for (uint32_t d = 0; d < storage->depth_count; d++)
         (void)fprintf(out, "%s%" PRIu32, d == 0 ? "" : ",", storage->depth[d]);
-    (void)fputs(" measured: fio randread, direct, microseconds between completions\n", out);
+    (void)fputs(" measured: fio randread, direct, into large pages, microseconds between completions\n", out);
     for (uint32_t s = 0; s < storage->size_count; s++) {
         (void)fputs("read_us.", out);
         write_size(out, storage->size_bytes[s]);

@@ -61,6 +61,25 @@ static void look_at_kernel(struct doctor *d)
              gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory));
 }
 
+/* Buffers of direct I/O ask for large pages; a kernel set to `never` gives none. */
+static void look_at_large_pages(struct doctor *d)
+{
+    char setting[64] = "";
+    FILE *const file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+    if (file != NULL) {
+        if (fgets(setting, sizeof setting, file) == NULL)
+            setting[0] = '\0';
+        (void)fclose(file);
+    }
+    const bool given = strstr(setting, "[always]") != NULL || strstr(setting, "[madvise]") != NULL;
+    find(d, "large pages", given ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false,
+         given
+             ? ""
+             : "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled; a virtual disk may read blocks of "
+               "64 KiB and more at half its rate into small ones",
+         "%s", given ? "given to buffers of direct I/O" : "not given by this kernel");
+}
+
 /* Adds the file name of a loaded library, links followed, as that carries the version. */
 static int add_library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
@@ -286,6 +305,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     struct doctor d = {.dir = dir, .out = out};
     struct gnn_err err = {0};
     look_at_kernel(&d);
+    look_at_large_pages(&d);
     look_at_libraries(&d);
     if (gnn_world_measured_open(NULL, &d.world, &err) != GNN_OK) {
         find(&d, "world", GNN_VERDICT_MISSING, true, "", "%s", err.message);

@@ -95,19 +95,43 @@ enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, stru
 
 /* ---- running it ---- */
 
+/* The environment, and in it what lets fio have its buffers in large pages, as gnn_mem_alloc has those of direct I/O;
+ * what the user set stays. The array alone is the caller's to free; NULL: out of memory. */
+static char **environment_of_fio(void)
+{
+    static char large_pages[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+    size_t count = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **const all = calloc(count + 2, sizeof *all);
+    if (all == NULL)
+        return NULL;
+    memcpy(all, environ, count * sizeof *all);
+    if (getenv("GLIBC_TUNABLES") == NULL)
+        all[count] = large_pages;
+    return all;
+}
+
 /* Starts argv with its output at *from. Returns 0 or an errno. */
 static int start(char *const argv[], pid_t *child, FILE **from)
 {
+    char **const environment = environment_of_fio();
+    if (environment == NULL)
+        return ENOMEM;
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return errno;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        const int error = errno;
+        free(environment);
+        return error;
+    }
     posix_spawn_file_actions_t actions;
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
     (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
     (void)posix_spawn_file_actions_addclose(&actions, ends[1]);
-    const int rc = posix_spawnp(child, argv[0], &actions, NULL, argv, environ);
+    const int rc = posix_spawnp(child, argv[0], &actions, NULL, argv, environment);
+    free(environment);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)close(ends[1]);
     *from = rc == 0 ? fdopen(ends[0], "r") : NULL;

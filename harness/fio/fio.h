@@ -25,8 +25,9 @@ struct gnn_fio_report {
  * missing; GNN_EIO when a job reports an error of its own. */
 GNN_MUST_CHECK enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, struct gnn_err *err);
 
-/* Runs `fio --output-format=json JOBFILE` and parses its report. GNN_ENOTSUP: fio is not there (names the package), or
- * it failed (shows its last words); GNN_ECANCELLED: a signal ended it. */
+/* Runs `fio --output-format=json JOBFILE` and parses its report. Its buffers of 2 MiB and more lie in large pages where
+ * the job says iomem_align=2m and glibc is 2.35 or later (GLIBC_TUNABLES, unless that is set). GNN_ENOTSUP: fio is not
+ * there (names the package), or it failed (shows its last words); GNN_ECANCELLED: a signal ended it. */
 GNN_MUST_CHECK enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, struct gnn_err *err);
 
 /* Asks the fio of $PATH for its version ("fio-3.33"). GNN_ENOTSUP: there is none (names the package), or what is called

@@ -66,7 +66,7 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
     enum gnn_status status = check_size(world, file, entry->bytes, err);
     if (status == GNN_OK) /* an empty split still gets an address */
-        status = gnn_mem_alloc(world, name, gnn_max_u64(entry->bytes, 1), GNN_MEM_WHOLE, out, err);
+        status = gnn_mem_alloc(world, name, gnn_max_u64(entry->bytes, 1), GNN_MEM_LARGE, out, err);
     GNN_NEXT(status, gnn_read_all(world, file, 0, *out, entry->bytes, err));
     gnn_file_close(world, file);
     GNN_TRY(status);

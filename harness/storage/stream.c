@@ -85,8 +85,8 @@ enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream
     stream->owner = owner;
     stream->file = owner->file;
     void *buffer = NULL;
-    const enum gnn_status status =
-        gnn_mem_alloc(owner->world, "stream buffer", owner->config.block_bytes, owner->config.mem_flags, &buffer, err);
+    const enum gnn_status status = gnn_mem_alloc(owner->world, "stream buffer", owner->config.block_bytes,
+                                                 owner->config.mem_flags | GNN_MEM_LARGE, &buffer, err);
     stream->buffer = buffer;
     return GNN_OPENED(status, stream, out, gnn_stream_close);
 }
@@ -339,7 +339,8 @@ uint64_t gnn_span_reader_bytes(const struct gnn_span_reader_config *config)
 
 static enum gnn_status span_reader_fill(struct gnn_span_reader *r, struct gnn_err *err)
 {
-    GNN_MEM_NEW(r->world, r->memory, gnn_span_reader_bytes(&r->config), "read-ahead", r->config.mem_flags, err);
+    GNN_MEM_NEW(r->world, r->memory, gnn_span_reader_bytes(&r->config), "read-ahead",
+                r->config.mem_flags | GNN_MEM_LARGE, err);
     GNN_NEW(r->slots, r->config.depth, err, "read-ahead of %" PRIu32 " spans", r->config.depth);
     const uint64_t pieces = gnn_min_u64(r->config.depth * UINT64_C(2), PIECES_IN_FLIGHT_MAX);
     const struct gnn_reader_config config = {

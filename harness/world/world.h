@@ -46,12 +46,14 @@ struct gnn_time_split {
 
 /* ---- memory ---- */
 
+/* In large pages: what of it has room for one, and where the kernel has them. Other memory is not, as often few of its
+ * pages are touched, and a large one is charged whole. */
 enum gnn_mem_flags {
     GNN_MEM_PLAIN = 0,
-    GNN_MEM_FEATURES = 1, /* holds feature bytes or activations: never dereferenced by systems */
-    GNN_MEM_PINNED = 2,   /* staging for direct I/O or a GPU: touched at once, locked where permitted */
+    GNN_MEM_FEATURES = 1, /* holds feature bytes or activations: never dereferenced by systems; in large pages */
+    GNN_MEM_PINNED = 2,   /* staging for direct I/O or a GPU: touched at once, locked where permitted; in large pages */
     GNN_MEM_SHARED = 4,   /* one memory for all ranks of a run that are forked afterwards (ranks/ranks.h) */
-    GNN_MEM_WHOLE = 8,    /* filled whole at once, then read at random: large pages are welcome */
+    GNN_MEM_LARGE = 8,    /* in large pages: filled whole and read at random, or read and written past the page cache */
 };
 
 struct gnn_mem_usage {

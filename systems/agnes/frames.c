@@ -57,8 +57,8 @@ enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_fr
     f->config = *config;
     const uint64_t tables = (config->frames + UINT64_C(1)) * sizeof *f->frames + config->blocks * sizeof *f->frame_of;
     GNN_TRY(gnn_mem_alloc(world, "agnes frame tables", tables, GNN_MEM_PLAIN, &f->tables, err));
-    GNN_TRY(gnn_mem_alloc(world, config->name, gnn_mul_bytes(config->frames, config->block_bytes), config->mem_flags,
-                          &f->memory, err));
+    GNN_TRY(gnn_mem_alloc(world, config->name, gnn_mul_bytes(config->frames, config->block_bytes),
+                          config->mem_flags | GNN_MEM_LARGE, &f->memory, err));
     f->frames = f->tables;
     f->frame_of = (uint32_t *)(f->frames + config->frames + 1);
     agnes_frames_clear(f);

@@ -64,7 +64,8 @@ static enum gnn_status write_blocks(const struct job *job, const char *name, uin
         (uint32_t)gnn_min_u64(gnn_max_u64(job->window_bytes / block_bytes, 1), gnn_max_u32(blocks, 1));
     struct window window = {.job = job, .block_bytes = block_bytes};
     struct gnn_file *file = NULL;
-    GNN_MEM_NEW(world, window.memory, (uint64_t)window_blocks * block_bytes, "agnes window of blocks", mem_flags, err);
+    GNN_MEM_NEW(world, window.memory, (uint64_t)window_blocks * block_bytes, "agnes window of blocks",
+                mem_flags | GNN_MEM_LARGE, err);
     enum gnn_status status =
         gnn_prepared_begin(&job->files->prepared, name, agnes_direct_flag(job->config), &file, err);
     GNN_NEXT(status, write_windows(&window, file, blocks, window_blocks, fill, err));

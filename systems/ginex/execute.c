@@ -205,7 +205,7 @@ static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *e
     x->batch_count = config->trace_loaders * (config->trace_queue + 1) + ginex_trainer_batches(x->s->env, config);
     GNN_NEW(x->batches, x->batch_count, err, "%" PRIu32 " ginex mini-batches", x->batch_count);
     GNN_TRY(gnn_mem_alloc(x->s->env->world, "ginex batches from the trace", gnn_mul_bytes(bytes, x->batch_count),
-                          GNN_MEM_PLAIN, &x->memory, err));
+                          GNN_MEM_LARGE, &x->memory, err));
     for (uint32_t i = 0; i < x->batch_count; i++)
         x->batches[i].memory = (char *)x->memory + i * bytes;
     return GNN_OK;

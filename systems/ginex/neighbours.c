@@ -232,7 +232,7 @@ enum gnn_status ginex_neighbours_load(struct ginex_neighbours *n, struct gnn_err
     struct gnn_reader *reader = NULL;
     assert(n->loaded == NULL); /* unloaded at the end of each Inspect */
     GNN_TRY(
-        gnn_mem_alloc(world, "ginex neighbour cache", gnn_span_room(n->file_bytes), GNN_MEM_PLAIN, &n->loaded, err));
+        gnn_mem_alloc(world, "ginex neighbour cache", gnn_span_room(n->file_bytes), GNN_MEM_LARGE, &n->loaded, err));
     enum gnn_status status = gnn_reader_open(world, &config, &reader, err);
     GNN_NEXT(status, load_blocks(n, reader, err));
     if (reader != NULL) {

@@ -51,7 +51,7 @@ static enum gnn_status graph_open(struct marius_resident_edges *edges, struct gr
     struct gnn_world *const world = edges->world;
     if (local_count >= MARIUS_NONE)
         return gnn_fail(err, GNN_EUSAGE, "mariusgnn: %" PRIu64 " resident nodes are too many", local_count);
-    graph->raw = (struct gnn_buffer){.name = "resident edges"};
+    graph->raw = (struct gnn_buffer){.name = "resident edges", .mem_flags = GNN_MEM_LARGE};
     graph->in = (struct gnn_buffer){.name = "edges by destination"};
     graph->out = (struct gnn_buffer){.name = "edges by source"};
     graph->released = (struct gnn_buffer){.name = "released code's edge copies"};

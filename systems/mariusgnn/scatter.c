@@ -309,7 +309,7 @@ static enum gnn_status scatter_edges(struct edge_job *job, struct gnn_err *err)
     GNN_MEM_NEW(world, job->range_bucket, job->ranges + UINT64_C(1), "ranges of buckets", GNN_MEM_PLAIN, err);
     (void)cut_ranges(job, range_edges, &largest);
     GNN_MEM_NEW(world, job->window, largest * sizeof(struct edge) + UINT64_C(2) * GNN_PAGE_BYTES,
-                "edges in their buckets", GNN_MEM_PLAIN, err);
+                "edges in their buckets", GNN_MEM_LARGE, err);
     if (job->ranges > 1) {
         GNN_TRY(spill_ranges(job, err));
         return place_ranges(job, err);

@@ -157,7 +157,7 @@ enum gnn_status presort_topology_open(const struct gnn_env *env, const struct pr
         *out = NULL;
         return GNN_OK;
     }
-    GNN_MEM_NEW(env->world, t->neighbours, t->edges + 1, "presort neighbour lists", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(env->world, t->neighbours, t->edges + 1, "presort neighbour lists", GNN_MEM_LARGE, err);
     return scan_edges(t, config->direct, NULL, err);
 }
 

@@ -165,18 +165,27 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t st
 static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t step, bool print, double *rate,
                                    struct gnn_err *err)
 {
-    char filename[600], bs[32], iodepth[32], rw[48];
+    char filename[600], bs[48], iodepth[32], rw[48];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
-    (void)snprintf(bs, sizeof bs, "--bs=%u", bytes);
+    (void)snprintf(bs, sizeof bs, FIO_BLOCKS, bytes);
     (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%d", DEPTH);
     if (step == 1)
         (void)snprintf(rw, sizeof rw, "--rw=read");
     else /* every second one: the offset moves on by one more block after each */
         (void)snprintf(rw, sizeof rw, "--rw=read:%u", (step - 1) * bytes);
-    const char *const argv[] = {
-        "fio",         "--name=bench",          "--ioengine=io_uring",  "--direct=1", rw, "--gtod_reduce=1",
-        "--size=512m", "--allow_file_create=0", "--output-format=json", filename,     bs, iodepth,
-        NULL};
+    const char *const argv[] = {FIO_IN_LARGE_PAGES,
+                                "--name=bench",
+                                "--ioengine=io_uring",
+                                "--direct=1",
+                                rw,
+                                "--gtod_reduce=1",
+                                "--size=512m",
+                                "--allow_file_create=0",
+                                "--output-format=json",
+                                filename,
+                                bs,
+                                iodepth,
+                                NULL};
     for (size_t i = 0; print && argv[i] != NULL; i++)
         printf("%s%s", i == 0 ? "# " : " ", argv[i]);
     if (print)

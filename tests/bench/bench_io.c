@@ -149,13 +149,13 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t de
 static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
                                    struct rate *rate, struct gnn_err *err)
 {
-    char filename[600], bs[32], iodepth[32], runtime[32], seed[32];
+    char filename[600], bs[48], iodepth[32], runtime[32], seed[32];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
-    (void)snprintf(bs, sizeof bs, "--bs=%u", bytes);
+    (void)snprintf(bs, sizeof bs, FIO_BLOCKS, bytes);
     (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%u", depth);
     (void)snprintf(runtime, sizeof runtime, "--runtime=%u", (unsigned)b->seconds);
     (void)snprintf(seed, sizeof seed, "--randseed=%u", round + 1);
-    const char *const argv[] = {"fio",
+    const char *const argv[] = {FIO_IN_LARGE_PAGES,
                                 "--name=bench",
                                 "--ioengine=io_uring",
                                 "--direct=1",

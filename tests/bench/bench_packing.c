@@ -46,8 +46,8 @@ static bool measure_fio(const struct bench *b, const char *rw, double *bytes_per
     (void)snprintf(filename, sizeof filename, "--filename=%s/bench_packing.data", b->dir);
     (void)snprintf(direction, sizeof direction, "--rw=%s", rw);
     const char *const argv[] = {
-        "fio",       "--name=bench", "--ioengine=io_uring", "--direct=1",           direction, "--gtod_reduce=1",
-        "--size=1g", "--bs=1m",      "--iodepth=32",        "--output-format=json", filename,  NULL};
+        FIO_IN_LARGE_PAGES, "--name=bench", "--ioengine=io_uring", "--direct=1",           direction, "--gtod_reduce=1",
+        "--size=1g",        "--bs=1m",      "--iodepth=32",        "--output-format=json", filename,  NULL};
     if (fio_figure(argv, rw, "bw_bytes", bytes_per_s))
         return true;
     (void)fprintf(stderr, "bench_packing: fio did not run or printed no bandwidth; install fio\n");

@@ -1,5 +1,8 @@
 /* Runs fio and takes one figure from its JSON output. Included by the benches that compare with it; each is one
- * file. */
+ * file.
+ *
+ * Its buffers lie in large pages, as ours do: malloc asks for them (glibc 2.35 and later), they begin at one, and a
+ * block of 2 MiB, of which none is asked for, makes each as large as one. What a virtual disk does depends on it. */
 #ifndef GNN_TESTS_BENCH_FIO_H
 #define GNN_TESTS_BENCH_FIO_H
 
@@ -13,6 +16,9 @@
 #include <unistd.h>
 
 extern char **environ;
+
+#define FIO_IN_LARGE_PAGES "env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1", "fio", "--iomem_align=2m"
+#define FIO_BLOCKS "--bssplit=%u/100:2m/0" /* of the bytes that are asked for */
 
 /* Runs argv and returns what it printed, to be freed; NULL when it failed. */
 static char *output_of(char *const argv[])

@@ -47,10 +47,10 @@ static uint64_t synthesise_degrees(uint64_t *indptr)
 static enum gnn_status synthesise(struct gnn_world *world, struct graph *graph, struct gnn_err *err)
 {
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "indptr", (NODES + 1) * sizeof(uint64_t), GNN_MEM_WHOLE, &memory, err));
+    GNN_TRY(gnn_mem_alloc(world, "indptr", (NODES + 1) * sizeof(uint64_t), GNN_MEM_LARGE, &memory, err));
     graph->indptr = memory;
     const uint64_t edges = synthesise_degrees(graph->indptr);
-    GNN_TRY(gnn_mem_alloc(world, "indices", edges * sizeof(gnn_node), GNN_MEM_WHOLE, &memory, err));
+    GNN_TRY(gnn_mem_alloc(world, "indices", edges * sizeof(gnn_node), GNN_MEM_LARGE, &memory, err));
     graph->indices = memory;
     for (uint64_t e = 0; e < edges; e++) {
         const double u = (double)(gnn_splitmix64_at(2, e) >> 11) * 0x1.0p-53;
@@ -69,7 +69,7 @@ static enum gnn_status read_indices(struct gnn_world *world, struct graph *graph
     struct gnn_file *file = NULL;
     void *memory = NULL;
     const uint64_t bytes = graph->dataset.edge_count * sizeof(gnn_node);
-    GNN_TRY(gnn_mem_alloc(world, "indices", bytes, GNN_MEM_WHOLE, &memory, err));
+    GNN_TRY(gnn_mem_alloc(world, "indices", bytes, GNN_MEM_LARGE, &memory, err));
     graph->indices = memory;
     GNN_TRY(gnn_file_open(world, graph->dataset.indices_path, GNN_OPEN_READ, &file, err));
     uint64_t done_bytes = 0;

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -106,6 +108,32 @@ static void test_bad_fio_reports(void **state)
 }
 
 /* ---- mixtures, and writing for long ---- */
+
+/* fio is asked to have its buffers in large pages, unless the user set what malloc does. */
+static void test_fio_has_large_pages(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/oocgnn-test-XXXXXX", path[64], before[4096], version[128];
+    struct gnn_err err = {0};
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/fio", dir);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("#!/bin/sh\necho \"fio-3.33 $GLIBC_TUNABLES\"\n", file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    (void)snprintf(before, sizeof before, "%s", getenv("PATH"));
+    assert_int_equal(setenv("PATH", dir, 1), 0);
+    assert_int_equal(gnn_fio_version(version, sizeof version, &err), GNN_OK);
+    assert_string_equal(version, "fio-3.33 glibc.malloc.hugetlb=1");
+    assert_int_equal(setenv("GLIBC_TUNABLES", "glibc.malloc.check=0", 1), 0);
+    assert_int_equal(gnn_fio_version(version, sizeof version, &err), GNN_OK);
+    assert_string_equal(version, "fio-3.33 glibc.malloc.check=0");
+    assert_int_equal(unsetenv("GLIBC_TUNABLES"), 0);
+    assert_int_equal(setenv("PATH", before, 1), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
 
 /* A job of both kinds, as fio 3.33 prints it. */
 static const char mixed_report[] =
@@ -537,6 +565,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fio_report),
         cmocka_unit_test(test_bad_fio_reports),
+        cmocka_unit_test(test_fio_has_large_pages),
         cmocka_unit_test(test_a_mixed_report),
         cmocka_unit_test(test_a_device_that_falls),
         cmocka_unit_test(test_a_device_that_keeps_its_rate),

@@ -316,28 +316,69 @@ static bool wants_large_pages(const void *address, bool *known)
     return wants;
 }
 
-/* Memory that is filled whole alone asks for large pages: of other memory few pages may ever be touched. */
-static void test_large_pages_for_what_is_filled_whole(void **state)
+/* Bytes of address space that this process has mapped. */
+static uint64_t mapped_bytes(void)
+{
+    uint64_t pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%" SCNu64, &pages), 1);
+    (void)fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Memory of direct I/O, of rows, and what is filled whole asks for large pages from its first byte to its last, where
+ * it has room for one: of other memory few pages may ever be touched. */
+static void test_large_pages_for_what_is_read_and_written_directly(void **state)
 {
     (void)state;
-    enum { BYTES = 8 << 20 };
+    enum { LARGE = 2 << 20, ODD = 3 * LARGE + 12345 };
+    static const unsigned flags[] = {GNN_MEM_LARGE, GNN_MEM_FEATURES, GNN_MEM_PINNED, GNN_MEM_PLAIN};
     struct gnn_world *w;
-    void *whole, *plain;
     bool known;
     if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0)
         skip(); /* this kernel has none */
     assert_int_equal(gnn_world_measured_open(NULL, &w, NULL), GNN_OK);
-    assert_int_equal(gnn_mem_alloc(w, "whole", BYTES, GNN_MEM_WHOLE, &whole, NULL), GNN_OK);
-    assert_int_equal(gnn_mem_alloc(w, "plain", BYTES, GNN_MEM_PLAIN, &plain, NULL), GNN_OK);
-    assert_true(wants_large_pages((char *)whole + BYTES - 1, &known) || !known);
-    assert_false(wants_large_pages((char *)plain + BYTES - 1, &known));
-    memset(whole, 7, BYTES);
-    assert_int_equal(((unsigned char *)whole)[BYTES - 1], 7);
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(w, &usage);
-    assert_int_equal(usage.current_bytes, 2 * BYTES); /* no more than without */
-    gnn_mem_free(w, whole);
-    gnn_mem_free(w, plain);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        unsigned char *whole, *small;
+        void *memory;
+        assert_int_equal(gnn_mem_alloc(w, "whole", ODD, flags[i], &memory, NULL), GNN_OK);
+        whole = memory;
+        assert_int_equal(gnn_mem_alloc(w, "small", LARGE - 4096, flags[i], &memory, NULL), GNN_OK);
+        small = memory;
+        const bool large = flags[i] != GNN_MEM_PLAIN;
+        assert_true(wants_large_pages(whole, &known) == large || !known);
+        assert_true(wants_large_pages(whole + ODD - 1, &known) == large || !known);
+        assert_false(wants_large_pages(small, &known));
+        assert_true(!large || (uintptr_t)whole % LARGE == 0);
+        memset(whole, 7, ODD);
+        memset(small, 8, LARGE - 4096);
+        assert_int_equal(whole[ODD - 1], 7);
+        struct gnn_mem_usage usage;
+        gnn_mem_usage(w, &usage); /* no more than without */
+        assert_int_equal(usage.current_bytes, (ODD + 4095) / 4096 * 4096 + LARGE - 4096);
+        gnn_mem_free(w, whole);
+        gnn_mem_free(w, small);
+    }
+    gnn_world_measured_close(w);
+}
+
+/* What is mapped to begin at a large page is given back, before it and behind it. */
+static void test_large_pages_leave_nothing_mapped(void **state)
+{
+    (void)state;
+    enum { LARGE = 2 << 20, TIMES = 64 };
+    struct gnn_world *w;
+    void *memory[TIMES];
+    assert_int_equal(gnn_world_measured_open(NULL, &w, NULL), GNN_OK);
+    const uint64_t before_bytes = mapped_bytes();
+    for (uint32_t i = 0; i < TIMES; i++)
+        assert_int_equal(gnn_mem_alloc(w, "block", LARGE + i * UINT64_C(4096), GNN_MEM_LARGE, &memory[i], NULL),
+                         GNN_OK);
+    assert_true(mapped_bytes() < before_bytes + TIMES * (LARGE + TIMES * UINT64_C(4096)) + LARGE);
+    for (uint32_t i = 0; i < TIMES; i++)
+        gnn_mem_free(w, memory[i]);
+    assert_true(mapped_bytes() <= before_bytes);
     gnn_world_measured_close(w);
 }
 
@@ -790,7 +831,8 @@ int main(void)
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_mutex_excludes),
         cmocka_unit_test(test_memory_is_counted),
-        cmocka_unit_test(test_large_pages_for_what_is_filled_whole),
+        cmocka_unit_test(test_large_pages_for_what_is_read_and_written_directly),
+        cmocka_unit_test(test_large_pages_leave_nothing_mapped),
         cmocka_unit_test(test_pages_of_all_processes_are_given_back),
         cmocka_unit_test(test_too_many_worlds),
         cmocka_unit_test(test_impossible_memory),
