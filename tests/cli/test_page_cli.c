@@ -155,6 +155,7 @@ static void wrong_usage(void **state)
 static void a_browser_shows_it(void **state)
 {
     const struct pages *const p = *state;
+    browser_need();
     struct process_result r = process_shell("%s $P report --db $B --html $D/page.html", p->shell);
     assert_int_equal(r.exit_status, 0);
     process_free(&r);

@@ -342,6 +342,7 @@ static void a_browser_follows_the_hands(void **state)
         uint32_t epochs, points;
     } made[] = {{"pygplus", 60, 1, 0}, {"gnndrive", 10, 3, 10}, {"gnndrive", 11, 3, 6}};
     struct gnn_run_record runs[3];
+    browser_need();
     for (int i = 0; i < 3; i++) {
         fake_run(&runs[i], made[i].system, made[i].slow, made[i].epochs, 1);
         runs[i].run_id = 41 + i;
