@@ -76,6 +76,7 @@ CREATE TABLE environment ( -- what the numbers depend on besides the configurati
                           -- bound_bytes, and as bound_ratio the run's rows_read, with the figure open_rows of the
                           -- first epoch, in bytes over it
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
+                          -- 'floor.calibrated': when that profile was measured, in UTC, where it says so
     value  TEXT,          -- NULL: this machine does not tell
     PRIMARY KEY (run_id, key)
 ) STRICT;

@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 __extension__ typedef unsigned __int128 wide;
 
 enum { FRACTION_DIGITS_MAX = 9 };
+static const char utc_format[] = "%Y-%m-%dT%H:%M:%SZ";
 
 struct unit {
     const char *suffix; /* as it is read */
@@ -182,6 +184,20 @@ enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t 
     return GNN_OK;
 }
 
+enum gnn_status gnn_parse_utc(const char *text, uint64_t *unix_s, struct gnn_err *err)
+{
+    struct tm utc = {0};
+    char again[GNN_UTC_BYTES] = "";
+    const char *const end = strptime(text, utc_format, &utc);
+    const time_t seconds = end != NULL && *end == '\0' ? timegm(&utc) : -1;
+    if (seconds >= 0)
+        (void)gnn_format_utc((uint64_t)seconds, again, sizeof again);
+    if (seconds < 0 || strcmp(again, text) != 0) /* strptime takes blanks, single digits and the 31st of every month */
+        return gnn_fail(err, GNN_EUSAGE, "\"%s\" is not a time as 2026-11-24T17:33:34Z", text);
+    *unix_s = (uint64_t)seconds;
+    return GNN_OK;
+}
+
 /* Prints a value that is whole in units of 1 as it is; else three significant digits, and all of them from 100 up. */
 static const char *format_value(const struct unit *units, int count, double value, char *text, size_t text_bytes)
 {
@@ -209,4 +225,14 @@ const char *gnn_format_duration(uint64_t ns, char *text, size_t text_bytes)
 const char *gnn_format_count(double count, char *text, size_t text_bytes)
 {
     return format_value(count_units, UNITS(count_units), count, text, text_bytes);
+}
+
+const char *gnn_format_utc(uint64_t unix_s, char *text, size_t text_bytes)
+{
+    const time_t seconds = (time_t)unix_s;
+    struct tm utc;
+    assert(gmtime_r(&seconds, &utc) != NULL);
+    if (strftime(text, text_bytes, utc_format, &utc) == 0)
+        text[0] = '\0';
+    return text;
 }

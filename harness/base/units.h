@@ -21,9 +21,15 @@ GNN_MUST_CHECK enum gnn_status gnn_parse_u64(const char *text, uint64_t *out, st
 GNN_MUST_CHECK enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t max, uint32_t limit,
                                                   uint32_t *count, struct gnn_err *err);
 
+/* "2026-11-24T17:33:34Z", ISO 8601 in UTC to the second and nothing shorter, into seconds since 1970; from then on. */
+GNN_MUST_CHECK enum gnn_status gnn_parse_utc(const char *text, uint64_t *unix_s, struct gnn_err *err);
+
 /* "1.50 GiB", "12.3 s", "98.1 k": for people, three significant digits or more; return text. */
 const char *gnn_format_bytes(uint64_t bytes, char *text, size_t text_bytes);
 const char *gnn_format_duration(uint64_t ns, char *text, size_t text_bytes);
 const char *gnn_format_count(double count, char *text, size_t text_bytes);
+/* As gnn_parse_utc reads it: GNN_UTC_BYTES are room enough. Up to the year 9999. */
+enum { GNN_UTC_BYTES = sizeof "2026-11-24T17:33:34Z" };
+const char *gnn_format_utc(uint64_t unix_s, char *text, size_t text_bytes);
 
 #endif

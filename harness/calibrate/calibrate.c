@@ -32,8 +32,6 @@ static void copy_text(char *out, size_t out_bytes, const struct gnn_kv_list *fro
 static enum gnn_status describe(struct gnn_calibration *out, struct gnn_err *err)
 {
     struct gnn_kv_list environment = {0};
-    const time_t now = time(NULL);
-    struct tm utc;
     char load[64];
     const enum gnn_status status = gnn_environment_capture(&environment, NULL, err);
     if (status == GNN_OK) {
@@ -43,7 +41,7 @@ static enum gnn_status describe(struct gnn_calibration *out, struct gnn_err *err
     }
     gnn_kv_clear(&environment);
     GNN_TRY(status);
-    (void)strftime(out->date, sizeof out->date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &utc));
+    out->began_s = (uint64_t)time(NULL);
     (void)gnn_text_file_read("/proc/loadavg", load, sizeof load);
     (void)snprintf(out->load, sizeof out->load, "%.*s", (int)strcspn(load, " \n"), load);
     const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -63,8 +63,9 @@ struct gnn_sustained {
 };
 
 struct gnn_calibration {
-    char date[32], host[64], kernel[128], cpu_model[128], device_model[128], file_system[64], fio_version[32],
-        fio_engine[16], load[64];
+    uint64_t began_s; /* since 1970 in UTC */
+    char host[64], kernel[128], cpu_model[128], device_model[128], file_system[64], fio_version[32], fio_engine[16],
+        load[64];
     uint64_t memory_bytes, file_bytes;
     uint32_t cores;
     bool quick;

@@ -1,4 +1,5 @@
 /* The measured figures as a profile's text: one table says key, unit and source of each. */
+#include "harness/base/units.h"
 #include "harness/calibrate/calibrate.h"
 
 #include <assert.h>
@@ -183,6 +184,7 @@ static void write_storage(FILE *out, const struct gnn_calibration *c)
 
 static void write_head(FILE *out, const struct gnn_calibration *c)
 {
+    char moment[GNN_UTC_BYTES];
     double worst = 0;
     uint32_t apart = 0;
     for (uint32_t s = 0; s < c->storage.size_count; s++)
@@ -192,7 +194,7 @@ static void write_head(FILE *out, const struct gnn_calibration *c)
         }
     (void)fprintf(out,
                   "; Written by `oocgnn calibrate%s` on %s. Medians; a spread is (upper - lower quartile) / median.\n",
-                  c->quick ? " --quick" : "", c->date);
+                  c->quick ? " --quick" : "", gnn_format_utc(c->began_s, moment, sizeof moment));
     if (c->quick)
         (void)fputs("; QUICK: a trial of the command, too short for figures to rely on.\n", out);
     (void)fprintf(out, "; kernel %.100s, load %.40s when it began\n", c->kernel, c->load);
@@ -267,6 +269,13 @@ static enum gnn_status check(const struct gnn_calibration *c, struct gnn_err *er
     return GNN_OK;
 }
 
+static void write_moment(FILE *out, uint64_t began_s)
+{
+    char moment[GNN_UTC_BYTES];
+    (void)fprintf(out, "calibrated = %s stated: by this machine's clock, when it began\n",
+                  gnn_format_utc(began_s, moment, sizeof moment));
+}
+
 /* The release's first two numbers; a release without them names no kernel. */
 static void write_kernel(FILE *out, const char *release)
 {
@@ -287,6 +296,7 @@ enum gnn_status gnn_calibration_text(const struct gnn_calibration *c, char **tex
     write_head(out, c);
     (void)fprintf(out, "\n[machine]\nmachine_id = this\ntitle = %.60s, %.50s\n",
                   c->host[0] != '\0' ? c->host : "this machine", c->cpu_model);
+    write_moment(out, c->began_s);
     write_kernel(out, c->kernel);
     (void)fprintf(out, "memory = %" PRIu64 " stated: MemTotal\n", c->memory_bytes);
     write_rows(out, c, "machine");

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* "cpu, gpu, sampling only" */
 static const char *variants_of(const struct gnn_system *system, char *text, size_t bytes)
@@ -83,18 +84,23 @@ static enum gnn_status list_presets(struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Of a machine that was calibrated also when: its figures are those of that day. */
 static void print_profile(void *ctx, const char *path, const struct gnn_profile *profile)
 {
-    (void)ctx;
+    const uint64_t *const now_s = ctx;
+    char age[GNN_PROFILE_AGE_BYTES];
     (void)printf("%-22s %-24s %s\n%47s %s\n", profile->name, profile->machine_id, profile->title, "", path);
+    if (profile->calibrated_s != 0 || strcmp(profile->machine_id, "this") == 0)
+        (void)printf("%47s %s\n", "", gnn_profile_age_text(profile, *now_s, age, sizeof age));
 }
 
 static enum gnn_status list_profiles(struct gnn_err *err)
 {
     struct gnn_data_dirs found;
+    uint64_t now_s = (uint64_t)time(NULL);
     gnn_data_dirs(&found);
     (void)printf("%-22s %-24s %s\n", "name", "machine", "title and file");
-    GNN_TRY(gnn_profile_scan(found.dirs, print_profile, NULL, err));
+    GNN_TRY(gnn_profile_scan(found.dirs, print_profile, &now_s, err));
     (void)puts("\noocgnn run --world simulated --profile NAME; one of this machine: oocgnn calibrate.");
     return GNN_OK;
 }

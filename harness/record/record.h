@@ -140,6 +140,7 @@ struct gnn_run_record {
 #define GNN_FIGURE_FLOOR_TRAINING "floor_training_ns"
 /* In the environment: name and digest of the profile that the device's part was computed from. */
 #define GNN_ENVIRONMENT_FLOOR "floor.profile"
+#define GNN_ENVIRONMENT_CALIBRATED "floor.calibrated" /* when that profile was measured, where it says so */
 
 /* cap_enforcement of a cap that only the program's own allocations keep. */
 #define GNN_CAP_IN_PROGRAM "in-program"

@@ -2,14 +2,17 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
+#include "harness/base/units.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static const double ns_per_s = 1e9, ps_per_ns = 1e3;
+static const uint64_t old_s = UINT64_C(7) * 24 * 3600; /* of a calibration */
 
 /* ---- the device ---- */
 
@@ -27,6 +30,27 @@ static struct gnn_profile *find_profile(const struct gnn_run_config *config)
     return profile;
 }
 
+/* A machine changes, and its kernel: figures of another day may be off by a third. */
+static void warn_of_age(const struct gnn_profile *profile)
+{
+    char text[GNN_PROFILE_AGE_BYTES];
+    const uint64_t now_s = (uint64_t)time(NULL), age_s = gnn_profile_age_s(profile, now_s);
+    if (strcmp(profile->machine_id, "this") == 0 && age_s != GNN_UNKNOWN && age_s > old_s)
+        gnn_log_warn("profile %s: %s; `oocgnn calibrate` measures this machine anew", profile->name,
+                     gnn_profile_age_text(profile, now_s, text, sizeof text));
+}
+
+static enum gnn_status note_profile(const struct gnn_profile *profile, struct gnn_kv_list *environment,
+                                    struct gnn_err *err)
+{
+    char moment[GNN_UTC_BYTES];
+    GNN_TRY(gnn_kv_setf(environment, err, GNN_ENVIRONMENT_FLOOR, "%s %s", profile->name, profile->digest));
+    if (profile->calibrated_s == 0)
+        return GNN_OK;
+    return gnn_kv_set(environment, GNN_ENVIRONMENT_CALIBRATED,
+                      gnn_format_utc(profile->calibrated_s, moment, sizeof moment), err);
+}
+
 enum gnn_status gnn_floor_open(const struct gnn_run_config *config, struct gnn_kv_list *environment,
                                struct gnn_floor *out, struct gnn_err *err)
 {
@@ -37,8 +61,8 @@ enum gnn_status gnn_floor_open(const struct gnn_run_config *config, struct gnn_k
         return gnn_kv_set(environment, GNN_ENVIRONMENT_FLOOR, NULL, err);
     out->has_device = true;
     out->device = profile->storage;
-    const enum gnn_status status =
-        gnn_kv_setf(environment, err, GNN_ENVIRONMENT_FLOOR, "%s %s", profile->name, profile->digest);
+    warn_of_age(profile);
+    const enum gnn_status status = note_profile(profile, environment, err);
     gnn_profile_close(profile);
     return status;
 }

@@ -23,8 +23,8 @@ struct gnn_floor {
 };
 
 /* Looks for the device's figures: in the profile of a simulated machine; of this one in `this`, which `oocgnn
- * calibrate` writes. Notes the profile in the environment (GNN_ENVIRONMENT_FLOOR), as unknown where there is none.
- * GNN_ENOMEM. */
+ * calibrate` writes. Notes the profile in the environment (GNN_ENVIRONMENT_FLOOR), as unknown where there is none, and
+ * when it was calibrated; warns of a `this` that is old. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_floor_open(const struct gnn_run_config *config, struct gnn_kv_list *environment,
                                               struct gnn_floor *out, struct gnn_err *err);
 

@@ -3,10 +3,12 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/base/near_miss.h"
+#include "harness/base/units.h"
 #include "harness/world/profile_text.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +152,32 @@ void gnn_profile_divide_costs(struct gnn_profile *profile, uint32_t divisor)
 void gnn_profile_close(struct gnn_profile *profile)
 {
     free(profile);
+}
+
+/* ---- its age ---- */
+
+uint64_t gnn_profile_age_s(const struct gnn_profile *profile, uint64_t now_s)
+{
+    const bool known = profile->calibrated_s > 0 && profile->calibrated_s <= now_s;
+    return known ? now_s - profile->calibrated_s : GNN_UNKNOWN;
+}
+
+const char *gnn_profile_age_text(const struct gnn_profile *profile, uint64_t now_s, char *text, size_t text_bytes)
+{
+    const uint64_t age_s = gnn_profile_age_s(profile, now_s);
+    const uint64_t hours = age_s / 3600, count = hours < 48 ? hours : hours / 24;
+    char moment[GNN_UTC_BYTES];
+    if (profile->calibrated_s == 0) {
+        (void)snprintf(text, text_bytes, "calibrated at an unknown time");
+        return text;
+    }
+    (void)gnn_format_utc(profile->calibrated_s, moment, sizeof moment);
+    if (age_s == GNN_UNKNOWN)
+        (void)snprintf(text, text_bytes, "calibrated %s, which is yet to come by this machine's clock", moment);
+    else
+        (void)snprintf(text, text_bytes, "calibrated %s, %" PRIu64 " %s%s ago", moment, count,
+                       hours < 48 ? "hour" : "day", count == 1 ? "" : "s");
+    return text;
 }
 
 /* ---- the device at its best ---- */

@@ -102,6 +102,7 @@ struct gnn_profile {
     char title[128];               /* for people */
     char digest[40];               /* over the bytes of the file and its costs: stored with every run */
     char costs_digest[40];         /* of what gnn_profile_add_costs read; "": costs are ideal */
+    uint64_t calibrated_s;         /* since 1970 in UTC, when `oocgnn calibrate` measured it; 0: not known */
     uint32_t kernel;               /* 1000 x major + minor of the Linux whose page cache rules hold */
     uint64_t memory_bytes;         /* the room of a run without a cap */
     uint64_t process_bytes;        /* code, libraries and heap of the harness itself, charged to the cap */
@@ -137,6 +138,12 @@ GNN_MUST_CHECK enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profi
  * epoch, by `divisor` >= 1: at scale 1/K a mini-batch is a K-th of the paper's, and undivided they would weigh K times
  * what they weigh there. Costs of an edge, a row or a page shrink by themselves. The digests stay the file's. */
 void gnn_profile_divide_costs(struct gnn_profile *profile, uint32_t divisor);
+
+/* Seconds since the profile was calibrated; GNN_UNKNOWN where it does not say when, or now_s is before that. */
+uint64_t gnn_profile_age_s(const struct gnn_profile *profile, uint64_t now_s);
+/* For people: "calibrated 2026-11-24T17:33:34Z, 3 days ago"; that the moment lies ahead, or is not known. */
+enum { GNN_PROFILE_AGE_BYTES = 80 };
+const char *gnn_profile_age_text(const struct gnn_profile *profile, uint64_t now_s, char *text, size_t text_bytes);
 
 /* Calls fn for every profile of search_dirs, in order of directory and name; the strings live during the call. Files
  * that do not parse are passed over (opening them says why). A directory that is not there holds none. */

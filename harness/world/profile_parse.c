@@ -25,6 +25,7 @@ enum unit {
     UNIT_HZ,
     UNIT_VERSION,
     UNIT_CORES,
+    UNIT_MOMENT,
     UNIT_TEXT
 };
 
@@ -70,6 +71,7 @@ struct field {
 static const struct field fields[] = {
     {"machine", "machine_id", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.machine_id), 0, 0},
     {"machine", "title", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.title), 0, 0},
+    {"machine", "calibrated", UNIT_MOMENT, NEED_NEVER, PLACE(profile.calibrated_s), 1, UINT64_MAX},
     {"machine", "kernel", UNIT_VERSION, NEED_NEVER, PLACE(profile.kernel), 4000, 99999},
     {"machine", "memory", UNIT_BYTES, NEED_ALWAYS, PLACE(profile.memory_bytes), 1, BYTES_MAX},
     {"machine", "process", UNIT_BYTES, NEED_ALWAYS, PLACE(profile.process_bytes), 0, BYTES_MAX},
@@ -201,6 +203,7 @@ static const char *const unit_words[] = {
     [UNIT_HZ] = "a clock in MHz or GHz",
     [UNIT_VERSION] = "a kernel as 5.19",
     [UNIT_CORES] = "a number of cores as 1.3cores",
+    [UNIT_MOMENT] = "a time in UTC as 2026-11-24T17:33:34Z",
     [UNIT_TEXT] = "a text",
 };
 
@@ -255,11 +258,23 @@ static bool parse_version(const char *text, size_t len, uint64_t *out)
     return true;
 }
 
+static bool parse_moment(const char *text, size_t len, uint64_t *out)
+{
+    char copy[GNN_UTC_BYTES];
+    if (len >= sizeof copy)
+        return false;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return gnn_parse_utc(copy, out, NULL) == GNN_OK;
+}
+
 /* text[0..len) in the unit of the field. */
 static bool parse_value(enum unit unit, const char *text, size_t len, uint64_t *out)
 {
     if (unit == UNIT_BYTES)
         return parse_size(text, len, out);
+    if (unit == UNIT_MOMENT)
+        return parse_moment(text, len, out);
     return unit == UNIT_VERSION ? parse_version(text, len, out) : parse_decimal(text, len, units_of[unit], out);
 }
 

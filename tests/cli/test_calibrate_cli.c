@@ -133,12 +133,64 @@ static void test_quick(void **state)
     free(dir);
 }
 
+/* Puts a `this` of round figures in place, with a line of its moment that lies so many days before now; 0: none. */
+static void make_this(const char *dir, int days)
+{
+    char line[100] = "";
+    if (days != 0)
+        (void)snprintf(line, sizeof line, "calibrated = $(date -u -d '%d days ago' +%%FT%%TZ) stated\\n", days);
+    struct process_result r =
+        process_shell("mkdir -p %s/oocgnn && sed \"s/^machine_id.*/machine_id = this\\n%s/\" tests/golden/machine.ini "
+                      ">%s/oocgnn/this.ini",
+                      dir, line, dir);
+    assert_int_equal(r.exit_status, 0);
+    process_free(&r);
+}
+
+/* The list says how old a calibration is, and a run warns of one that is older than a week, once. */
+static void test_old_calibrations(void **state)
+{
+    (void)state;
+    static const struct {
+        int days;
+        bool warns;
+        const char *listed;
+    } cases[] = {{0, false, "calibrated at an unknown time"},
+                 {6, false, "Z, 6 days ago"},
+                 {8, true, "Z, 8 days ago"},
+                 {-1, false, "yet to come"}};
+    char *const dir = process_temp_dir();
+    (void)setenv("XDG_DATA_HOME", dir, 1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        make_this(dir, cases[c].days);
+        const char *const list[] = {process_program(), "list", "profiles", NULL};
+        struct process_result r = process_run(list);
+        assert_non_null(strstr(r.out, cases[c].listed));
+        assert_ptr_equal(strstr(strstr(r.out, "calibrated") + 1, "calibrated 20"),
+                         NULL); /* papers' machines were not */
+        process_free(&r);
+        r = process_shell("%s run --world simulated --profile this --system null --dataset papers100m --scale 1/10000 "
+                          "--max-batches 1 --evaluate never --quiet --json --db %s/runs.db",
+                          process_program(), dir);
+        assert_int_equal(r.exit_status, 0);
+        const char *const warning = strstr(r.err, "8 days ago; `oocgnn calibrate`");
+        assert_true((warning != NULL) == cases[c].warns);
+        assert_true(warning == NULL || strstr(warning + sizeof "8 days ago", "days ago") == NULL);
+        assert_true((strstr(r.out, "\"floor.calibrated\":\"20") != NULL) == (cases[c].days != 0));
+        process_free(&r);
+    }
+    (void)unsetenv("XDG_DATA_HOME");
+    process_remove_tree(dir);
+    free(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_usage),
         cmocka_unit_test(test_without_fio),
         cmocka_unit_test(test_quick),
+        cmocka_unit_test(test_old_calibrations),
     };
     return cmocka_run_group_tests_name("calibrate-cli", tests, NULL, NULL);
 }

@@ -290,7 +290,7 @@ static struct gnn_calibration *some_calibration(void)
 {
     struct gnn_calibration *const c = calloc(1, sizeof *c);
     assert_non_null(c);
-    (void)snprintf(c->date, sizeof c->date, "2026-01-02 03:04 UTC");
+    c->began_s = 1767323045; /* 2026-01-02T03:04:05Z */
     (void)snprintf(c->host, sizeof c->host, "host");
     (void)snprintf(c->kernel, sizeof c->kernel, "6.1");
     (void)snprintf(c->cpu_model, sizeof c->cpu_model, "A CPU, quick");
@@ -358,6 +358,7 @@ static void test_grid_survives(void **state)
     assert_int_equal(b->devices, 1);
     assert_int_equal(b->readahead_bytes, 128 << 10);
     assert_int_equal(p->kernel, 6001);
+    assert_int_equal(p->calibrated_s, c->began_s);
     gnn_profile_close(p);
     free(c);
 }

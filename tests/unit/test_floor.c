@@ -256,16 +256,24 @@ static void ratio_of_a_run(void **state)
 /* ---- whose figures ---- */
 
 /* Opens the floor of a configuration; what the environment says is copied to text, "-" where it says unknown. */
-static void open_floor(const struct gnn_run_config *config, struct gnn_floor *floor, char text[128])
+static void open_floor_of(const struct gnn_run_config *config, const char *calibrated, struct gnn_floor *floor,
+                          char text[128])
 {
     struct gnn_kv_list environment = {0};
     struct gnn_err err = {0};
     must(gnn_floor_open(config, &environment, floor, &err), &err);
-    assert_int_equal(environment.count, 1);
+    assert_int_equal(environment.count, calibrated == NULL ? 1 : 2);
+    if (calibrated != NULL)
+        assert_string_equal(gnn_kv_get(&environment, "floor.calibrated"), calibrated);
     assert_string_equal(environment.items[0].key, "floor.profile");
     const char *const value = gnn_kv_get(&environment, "floor.profile");
     (void)snprintf(text, 128, "%s", value == NULL ? "-" : value);
     gnn_kv_clear(&environment);
+}
+
+static void open_floor(const struct gnn_run_config *config, struct gnn_floor *floor, char text[128])
+{
+    open_floor_of(config, NULL, floor, text);
 }
 
 /* A machine that is modelled has its profile's device; this one that of `this`, or none. */
@@ -308,6 +316,12 @@ static void where_the_figures_come_from(void **state)
     assert_int_equal(floor.device.devices, 2);
     assert_memory_equal(text, "this ", 5);
     assert_string_equal(text + 5, of_model + 8); /* the same bytes */
+
+    r = process_shell("sed -i 's/^title/calibrated = 2026-01-02T03:04:05Z stated\\n&/' %s/oocgnn/this.ini", dir);
+    assert_int_equal(r.exit_status, 0);
+    process_free(&r);
+    open_floor_of(&config, "2026-01-02T03:04:05Z", &floor, text);
+    assert_string_not_equal(text + 5, of_model + 8);
 
     process_write_file(dir, "oocgnn/this.ini", 0644, "[machine]\nmachine_id = broken\n");
     open_floor(&config, &floor, text);

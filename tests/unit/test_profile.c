@@ -226,6 +226,10 @@ static void test_refusals_name_file_line_and_key(void **state)
         {MACHINE "[storage]\n" WRITES CURVE CPU "costs = no/such.ini\n" HOST, {"no/such.ini"}},
         {"[machine]\nmachine_id = toy\n", {"p.ini:", "title"}},
         {"[machine]\nmachine_id =\n", {"p.ini:2:"}},
+        {"[machine]\ncalibrated = 2026-11-24T17:33:34Z\n", {"p.ini:2:", "source"}},
+        {"[machine]\ncalibrated = 2026-11-24 stated\n", {"p.ini:2:", "calibrated", "2026-11-24T17:33:34Z"}},
+        {"[machine]\ncalibrated = 2026-11-24T17:33:34+01:00 stated\n", {"p.ini:2:", "2026-11-24T17:33:34Z"}},
+        {"[machine]\ncalibrated = 1970-01-01T00:00:00Z stated\n", {"p.ini:2:", "too small"}},
         {"memory = 8G stated\n", {"p.ini:1:", "section"}},
         {"", {"p.ini:", "machine_id"}},
     };
@@ -239,6 +243,38 @@ static void test_refusals_name_file_line_and_key(void **state)
             if (strstr(err.message, cases[c].words[w]) == NULL)
                 fail_msg("case %zu: \"%s\" is not in: %s", c, cases[c].words[w], err.message);
         assert_null(p);
+    }
+}
+
+/* ---- when it was calibrated ---- */
+
+static void test_the_age_of_a_calibration(void **state)
+{
+    (void)state;
+    static const uint64_t then = 1767323045; /* 2026-01-02T03:04:05Z */
+    static const struct {
+        const char *line;
+        uint64_t now_s, age_s;
+        const char *text;
+    } cases[] = {
+        {"", then, GNN_UNKNOWN, "calibrated at an unknown time"},
+        {"calibrated = 2026-01-02T03:04:05Z stated\n", then, 0, "calibrated 2026-01-02T03:04:05Z, 0 hours ago"},
+        {"calibrated = 2026-01-02T03:04:05Z stated: by a clock\n", then + 3600, 3600,
+         "calibrated 2026-01-02T03:04:05Z, 1 hour ago"},
+        {"calibrated = 2026-01-02T03:04:05Z stated\n", then + 48 * 3600 - 1, 48 * 3600 - 1,
+         "calibrated 2026-01-02T03:04:05Z, 47 hours ago"},
+        {"calibrated = 2026-01-02T03:04:05Z stated\n", then + 48 * 3600, 48 * 3600,
+         "calibrated 2026-01-02T03:04:05Z, 2 days ago"},
+        {"calibrated = 2026-01-02T03:04:05Z stated\n", then - 1, GNN_UNKNOWN,
+         "calibrated 2026-01-02T03:04:05Z, which is yet to come by this machine's clock"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[2048], age[GNN_PROFILE_AGE_BYTES];
+        (void)snprintf(text, sizeof text, "%s%s%s", MACHINE, cases[c].line, "[storage]\n" WRITES CURVE CPU COSTS HOST);
+        struct gnn_profile *const p = parse("p.ini", text);
+        assert_int_equal(gnn_profile_age_s(p, cases[c].now_s), cases[c].age_s);
+        assert_string_equal(gnn_profile_age_text(p, cases[c].now_s, age, sizeof age), cases[c].text);
+        gnn_profile_close(p);
     }
 }
 
@@ -547,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_grid_given),
         cmocka_unit_test(test_mixed_and_sustained_figures),
         cmocka_unit_test(test_refusals_name_file_line_and_key),
+        cmocka_unit_test(test_the_age_of_a_calibration),
         cmocka_unit_test(test_costs_scale_with_the_clock),
         cmocka_unit_test(test_released_costs),
         cmocka_unit_test(test_costs_of_a_piece_are_divided),

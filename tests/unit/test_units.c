@@ -1,5 +1,6 @@
 /* Sizes, durations, scales and lists: what parses to what, what is refused, what people see. */
 #include "harness/base/units.h"
+#include "tests/support/must.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,11 +185,54 @@ static void printing(void **state)
         assert_string_equal(gnn_format_count(counts[i].count, text, sizeof text), counts[i].text);
 }
 
+/* Seconds by hand: 365 and 366 days of 86400. */
+static void moments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t unix_s;
+    } moments[] = {{"1970-01-01T00:00:00Z", 0},
+                   {"1970-01-02T01:01:01Z", 86400 + 3661},
+                   {"1972-02-29T00:00:00Z", UINT64_C(86400) * (365 + 365 + 31 + 28)},
+                   {"2000-01-01T00:00:00Z", UINT64_C(86400) * (30 * 365 + 7)},
+                   {"9999-12-31T23:59:59Z", UINT64_C(253402300799)}};
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+        struct gnn_err err = {0};
+        uint64_t unix_s = 1;
+        char text[GNN_UTC_BYTES];
+        must(gnn_parse_utc(moments[i].text, &unix_s, &err), &err);
+        assert_int_equal(unix_s, moments[i].unix_s);
+        assert_string_equal(gnn_format_utc(unix_s, text, sizeof text), moments[i].text);
+    }
+    static const char *const none[] = {"",
+                                       "2026-11-24",
+                                       "2026-11-24T17:33Z",
+                                       "2026-11-24T17:33:34",
+                                       "2026-11-24 17:33:34Z",
+                                       "2026-11-24T17:33:34+01:00",
+                                       "2026-02-29T00:00:00Z",
+                                       "2026-13-01T00:00:00Z",
+                                       "2026-1-01T00:00:00Z",
+                                       "2026-11-24T24:00:00Z",
+                                       "2026-11-24T17:33:34Z ",
+                                       "1969-12-31T23:59:59Z",
+                                       "10000-01-01T00:00:00Z"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct gnn_err err = {0};
+        uint64_t unix_s = 7;
+        if (gnn_parse_utc(none[i], &unix_s, &err) != GNN_EUSAGE)
+            fail_msg("\"%s\" is taken", none[i]);
+        assert_int_equal(unix_s, 7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_table),   cmocka_unit_test(duration_table), cmocka_unit_test(scale_table),
         cmocka_unit_test(whole_numbers), cmocka_unit_test(lists),          cmocka_unit_test(printing),
+        cmocka_unit_test(moments),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }
