@@ -5,7 +5,7 @@
 #   scripts/agree.sh [--systems "pygplus gnndrive diskgnn"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
 #                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
 #                    [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
-#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"] [--readaheads "0 128K 1M"]
+#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"] [--readaheads "0 128K 1M"] [--any-age]
 # A word of --systems or --sampling is a system, and with +NAME=VALUE a parameter of it.
 # --sampling     cells of sampling alone (--sample-only), over --threads and caps about the size of the edge file, where
 #                it is decided what the page cache keeps; "" for none
@@ -19,6 +19,8 @@
 #                "<!-- generated: end -->" stays: read it again, it was written about other numbers
 # --stages       adds what each stage did in either world, in seconds
 # --report       runs nothing, shows what is in the database
+# --any-age      goes on with a profile that was calibrated more than a day ago, or nobody knows when; it ends with status 4
+#                otherwise. A profile that nobody calibrated, a paper's, has no age
 # The first epoch starts cold and is told apart from the later ones. Wants OOCGNN (the program), DATA (where datasets go),
 # DB (the record). Other work on the machine makes the measured half wrong.
 set -euo pipefail
@@ -27,13 +29,14 @@ systems="pygplus gnndrive diskgnn" dims="64 128 512" caps="160M 320M 640M"
 sampling="pygplus ringsampler+io=buffered-random ringsampler+io=mapped ringsampler+io=direct"
 threads="2 8" sampling_caps="60M 100M 160M" workers="1 4 16"
 readaheads="0 128K 1M"
-epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no
+epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no any_age=no
 command="scripts/agree.sh"
 for word in "$@"; do command+=" $(printf '%q' "$word")"; done
 while [ $# -gt 0 ]; do
     case $1 in
     --stages) stages=yes; shift; continue ;;
     --report) report=yes; shift; continue ;;
+    --any-age) any_age=yes; shift; continue ;;
     esac
     [ $# -ge 2 ] || { echo "agree: $1 needs a value, or is no option" >&2; exit 2; }
     case $1 in
@@ -100,12 +103,30 @@ gpu_missing() {
     rm -f "$db.try"*
 }
 
+# Why the profile's calibration is too old to be compared with today's runs; nothing where it is not. Takes the list.
+age_refused() {
+    local said moment begun_s age_s
+    said=$(awk -v name="$profile" '/^[^ ]/ { own = $1 == name } own && $1 == "calibrated" { $1 = $1; print }' <<<"$1")
+    [ -n "$said" ] || return 0
+    read -r _ moment _ <<<"${said/,/ }"
+    if begun_s=$(date -u -d "$moment" +%s 2>/dev/null); then
+        age_s=$(($(date -u +%s) - begun_s))
+        [ "$age_s" -lt 0 ] || [ "$age_s" -gt 86400 ] || return 0
+    fi
+    echo "profile '$profile' was $said, and figures of another day are 10 to 30 % off:" \
+        "\`oocgnn calibrate --device $(dirname "$data")\` measures this machine anew, --any-age goes on without"
+}
+
 if [ "$report" = no ]; then
     profiles=$("$oocgnn" list profiles)
     grep -q "^$profile " <<<"$profiles" || {
         echo "agree: no profile '$profile'; measuring this machine first" >&2
         "$oocgnn" calibrate --device "$(dirname "$data")" >/dev/null
     }
+    if [ "$any_age" = no ] && why=$(age_refused "$profiles") && [ -n "$why" ]; then
+        echo "agree: $why" >&2
+        exit 4
+    fi
     if [[ $trainers == *gpu* ]] && why=$(gpu_missing) && [ -n "$why" ]; then
         echo "agree: left out: cells trained on a GPU: $why" >&2
         trainers=${trainers/gpu/}
