@@ -20,7 +20,9 @@ void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_worklo
  * those of the nodes that have in-neighbours, its mean and variance follow hop by hop, a mini-batch is the sum of B
  * trees, and the largest of n sums is on average no more than mean + sigma sqrt(2 ln n) where they are sub-Gaussian
  * (Boucheron, Lugosi, Massart 2013, Concentration Inequalities, theorem 2.5). Never above the fan-outs' bound. What
- * one mini-batch fills is planned by it. A graph whose popular nodes have the longer lists themselves can pass it. */
+ * one mini-batch fills is planned by it. Degrees do not tell whom mini-batches reach: where those nodes have the longer
+ * lists, as in igb260m and mag240m, a mini-batch can pass it. Weighing degrees by themselves, as if nodes were reached
+ * as often as their lists are long, gives the fan-outs' bound on nearly every graph. */
 void gnn_batch_largest(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
                        struct gnn_batch_size *out);
 
