@@ -82,6 +82,7 @@ void presort_belady_clear(struct presort_belady *b)
 {
     memset(b->bucket, 0xff, (b->config.windows_max + UINT64_C(1)) * sizeof *b->bucket);
     memset(b->resident, 0, gnn_bitset_words(b->config.node_count) * sizeof *b->resident);
+    memset(b->next_of, 0xff, b->config.node_count * sizeof *b->next_of);
     b->current = b->spare = NO_SLOT;
     b->free_slots = b->config.slots;
     b->unused = 0;
@@ -127,11 +128,11 @@ static void file_slot(struct presort_belady *b, uint32_t slot)
 
 /* ---- a hyperbatch ---- */
 
-/* Each member's next use after its window; next_of becomes every node's first use. */
+/* Each member's next use after its window; next_of becomes every node's first use, which was none: of each member the
+ * hyperbatch before knew no further use in the end. */
 static void find_next_uses(struct presort_belady *b)
 {
     const struct presort_lists *const m = b->members;
-    memset(b->next_of, 0xff, b->config.node_count * sizeof *b->next_of);
     for (uint32_t j = m->windows; j-- > 0;)
         for (uint32_t i = presort_begin_of(m->end, j); i < m->end[j]; i++) {
             b->next[i] = b->next_of[m->rows[i]];

@@ -57,7 +57,7 @@ void presort_belady_close(struct presort_belady *b); /* accepts NULL */
 void presort_belady_clear(struct presort_belady *b); /* nothing is in memory */
 
 /* Finds all next uses within the windows of a new hyperbatch, which stay as they are until the last of them was
- * asked for. */
+ * asked for. Every window of the one before was. */
 void presort_belady_begin(struct presort_belady *b, const struct presort_lists *members);
 /* From here on rows that are in memory now are recalled, or, where not recalls, no row is. */
 void presort_belady_recall(struct presort_belady *b, bool recalls);

@@ -11,8 +11,8 @@ struct presort_classes {
     struct gnn_world *world;
     struct presort_classes_config config;
     void *memory;
-    uint16_t *loads;       /* (node_count) */
-    uint64_t *sorted;      /* a set of nodes */
+    uint16_t *loads;       /* (node_count) of rows that are not decided yet; of others 0 */
+    uint64_t *rows;        /* a set of nodes: loaded rows, and once they are decided those that are sorted */
     uint64_t *from_sorted; /* of a row that is sorted: the loaded row before it is sorted on the cheapest way there */
     uint64_t *from_direct; /* likewise of a row that is direct */
 };
@@ -22,7 +22,7 @@ struct presort_classes {
 static void carve(struct presort_classes *c, struct gnn_arena *arena)
 {
     const uint64_t nodes = c->config.node_count, words = gnn_bitset_words(nodes);
-    c->sorted = gnn_arena_take(arena, words * sizeof *c->sorted);
+    c->rows = gnn_arena_take(arena, words * sizeof *c->rows);
     c->from_sorted = gnn_arena_take(arena, words * sizeof *c->from_sorted);
     c->from_direct = gnn_arena_take(arena, words * sizeof *c->from_direct);
     c->loads = gnn_arena_take(arena, nodes * sizeof *c->loads);
@@ -50,6 +50,7 @@ enum gnn_status presort_classes_open(struct gnn_world *world, const struct preso
     GNN_TRY(gnn_mem_alloc(world, "presort classes", arena.size_bytes, GNN_MEM_PLAIN, &c->memory, err));
     arena.memory = c->memory;
     carve(c, &arena);
+    memset(c->loads, 0, config->node_count * sizeof *c->loads);
     return GNN_OK;
 }
 
@@ -63,8 +64,7 @@ void presort_classes_close(struct presort_classes *c)
 
 void presort_classes_begin(struct presort_classes *c)
 {
-    memset(c->loads, 0, c->config.node_count * sizeof *c->loads);
-    memset(c->sorted, 0, gnn_bitset_words(c->config.node_count) * sizeof *c->sorted);
+    memset(c->rows, 0, gnn_bitset_words(c->config.node_count) * sizeof *c->rows);
 }
 
 void presort_classes_add(struct presort_classes *c, gnn_node row)
@@ -72,6 +72,7 @@ void presort_classes_add(struct presort_classes *c, gnn_node row)
     assert(row < c->config.node_count);
     assert(c->loads[row] < UINT16_MAX);
     c->loads[row]++;
+    (void)gnn_bitset_add(c->rows, row);
 }
 
 /* ---- the two sweeps ---- */
@@ -79,16 +80,16 @@ void presort_classes_add(struct presort_classes *c, gnn_node row)
 /* Rows that are swept together: the packed ones, each at its place, or the others, each at its node. */
 enum sweep { PACKED, APART };
 
+#define NO_PLACE UINT32_MAX
+
 static uint32_t places_of(const struct presort_classes *c, enum sweep sweep)
 {
-    if (sweep == APART)
-        return c->config.node_count;
-    return c->config.packed != NULL ? c->config.packed->places : 0;
+    return sweep == APART ? c->config.node_count : c->config.packed->places;
 }
 
-static bool is_packed(const struct presort_classes *c, gnn_node row)
+static gnn_node row_at(const struct presort_classes *c, enum sweep sweep, uint32_t place)
 {
-    return c->config.packed != NULL && gnn_bitset_has(c->config.packed->members, row);
+    return sweep == APART ? place : c->config.packed->rows[place];
 }
 
 bool presort_classes_packs(const struct presort_classes *c, gnn_node row)
@@ -96,18 +97,73 @@ bool presort_classes_packs(const struct presort_classes *c, gnn_node row)
     return !gnn_bitset_has(c->config.packed->held, row);
 }
 
-/* The loaded row at a place of a sweep; GNN_NODE_NONE: none is. */
-static gnn_node loaded_at(const struct presort_classes *c, enum sweep sweep, uint32_t place)
+bool presort_classes_sorted(const struct presort_classes *c, gnn_node row)
 {
-    const gnn_node row = sweep == PACKED ? c->config.packed->rows[place] : place;
-    if (row == GNN_NODE_NONE || c->loads[row] == 0 || (sweep == APART && is_packed(c, row)))
-        return GNN_NODE_NONE;
-    return row;
+    return gnn_bitset_has(c->rows, row);
+}
+
+/* The rows of a word of the set that are not packed. */
+static uint64_t apart_of(const struct presort_classes *c, uint64_t word)
+{
+    return c->rows[word] & ~(c->config.packed != NULL ? c->config.packed->members[word] : 0);
+}
+
+gnn_node presort_classes_next(const struct presort_classes *c, gnn_node row)
+{
+    for (uint64_t at = row; at < c->config.node_count; at = (at / 64 + 1) * 64) {
+        const uint64_t rest = apart_of(c, at / 64) >> (at % 64);
+        if (rest != 0)
+            return (gnn_node)(at + (uint64_t)__builtin_ctzll(rest));
+    }
+    return c->config.node_count;
+}
+
+static bool has_place(const struct presort_classes *c, uint32_t place)
+{
+    const gnn_node row = c->config.packed->rows[place];
+    return row != GNN_NODE_NONE && gnn_bitset_has(c->rows, row);
+}
+
+uint32_t presort_classes_next_packed(const struct presort_classes *c, uint32_t place)
+{
+    while (place < c->config.packed->places && !has_place(c, place))
+        place++;
+    return place;
+}
+
+/* The first place of the set from `place` on; places_of(): there is none. */
+static uint32_t next_place(const struct presort_classes *c, enum sweep sweep, uint32_t place)
+{
+    return sweep == APART ? presort_classes_next(c, place) : presort_classes_next_packed(c, place);
+}
+
+/* The last place of the set before `place`; NO_PLACE: there is none. */
+static uint32_t last_place(const struct presort_classes *c, enum sweep sweep, uint32_t place)
+{
+    if (sweep == PACKED) {
+        while (place > 0 && !has_place(c, place - 1))
+            place--;
+        return place > 0 ? place - 1 : NO_PLACE;
+    }
+    for (uint64_t end = place; end > 0; end = (end - 1) / 64 * 64) {
+        const uint64_t word = (end - 1) / 64, rest = apart_of(c, word) << (63 - (end - 1) % 64);
+        if (rest != 0)
+            return (uint32_t)(end - 1 - (uint64_t)__builtin_clzll(rest));
+    }
+    return NO_PLACE;
+}
+
+/* Charges a pass over a sweep in which so many rows were found: the set's words come in order, what is known of a row
+ * lies anywhere, and so does the row of a place. */
+static void charge_pass(const struct presort_classes *c, enum sweep sweep, uint64_t rows)
+{
+    const uint64_t sets = c->config.packed != NULL ? 2 : 1;
+    const uint64_t bytes = sets * gnn_bitset_words(c->config.node_count) * sizeof *c->rows;
+    gnn_charge(c->world, GNN_WORK_COPIED_BYTE, sweep == APART ? bytes : 0);
+    gnn_charge(c->world, GNN_WORK_TABLE_ENTRY, sweep == APART ? rows : places_of(c, sweep));
 }
 
 /* ---- the least cost ---- */
-
-#define NO_PLACE UINT32_MAX
 
 /* What a least cost is of: this hyperbatch, the next one, or both where this one packs what the next one reads. */
 enum horizon { THIS, NEXT, BOTH_PACKED, HORIZONS };
@@ -116,7 +172,8 @@ enum horizon { THIS, NEXT, BOTH_PACKED, HORIZONS };
 struct sums {
     uint64_t direct, sorted; /* the least costs that end so; UINT64_MAX: none does */
     uint64_t all_sorted;     /* every row sorted */
-    uint32_t last;           /* place of a loaded row; NO_PLACE: none yet */
+    uint64_t loads, rows;
+    uint32_t last; /* place of a loaded row; NO_PLACE: none yet */
 };
 
 static uint64_t plus(uint64_t cost, uint64_t more)
@@ -158,20 +215,24 @@ static void add_row(struct presort_classes *c, gnn_node row, uint32_t place, enu
     sums->direct = plus(gnn_min_u64(sums->sorted, sums->direct), direct);
     sums->sorted = plus(gnn_min_u64(after_sorted, after_direct), written);
     sums->all_sorted = plus(sums->all_sorted, plus(linked, written));
+    sums->loads += c->loads[row];
+    sums->rows++;
     sums->last = place;
 }
 
-/* Goes back from the last loaded row along the cheapest way, unless every row is of one class. */
-static void mark_sorted(struct presort_classes *c, enum sweep sweep, bool sorted)
+/* Goes back from the last loaded row along the cheapest way, unless every row is of one class, and takes the direct
+ * rows out of the set. */
+static void keep_sorted(struct presort_classes *c, enum sweep sweep, bool sorted)
 {
-    for (uint32_t place = places_of(c, sweep); place-- > 0;) {
-        const gnn_node row = loaded_at(c, sweep, place);
-        if (row == GNN_NODE_NONE)
-            continue;
+    uint32_t place = places_of(c, sweep);
+    while ((place = last_place(c, sweep, place)) != NO_PLACE) {
+        const gnn_node row = row_at(c, sweep, place);
         if (c->config.choice != PRESORT_AUTO)
             sorted = c->config.choice == PRESORT_SORTED;
-        if (sorted)
-            (void)gnn_bitset_add(c->sorted, row);
+        if (!sorted) {
+            gnn_bitset_remove(c->rows, row);
+            c->loads[row] = 0;
+        }
         sorted = gnn_bitset_has(sorted ? c->from_sorted : c->from_direct, row);
     }
 }
@@ -181,15 +242,13 @@ static void add_rows(struct presort_classes *c, enum sweep sweep, enum horizon f
                      struct sums *sums)
 {
     const uint32_t places = places_of(c, sweep);
-    gnn_charge(c->world, GNN_WORK_TABLE_ENTRY, places);
     for (enum horizon h = first; h <= last; h++)
         sums[h] = (struct sums){.sorted = UINT64_MAX, .last = NO_PLACE};
-    for (uint32_t place = 0; place < places; place++) {
-        const gnn_node row = loaded_at(c, sweep, place);
-        for (enum horizon h = first; h <= last && row != GNN_NODE_NONE; h++)
-            if (h != NEXT || presort_classes_packs(c, row))
-                add_row(c, row, place, h, h == first, &sums[h]);
-    }
+    for (uint32_t place = next_place(c, sweep, 0); place < places; place = next_place(c, sweep, place + 1))
+        for (enum horizon h = first; h <= last; h++)
+            if (h != NEXT || presort_classes_packs(c, row_at(c, sweep, place)))
+                add_row(c, row_at(c, sweep, place), place, h, h == first, &sums[h]);
+    charge_pass(c, sweep, sums[first].rows);
 }
 
 static uint64_t least(const struct presort_classes *c, const struct sums *sums)
@@ -197,25 +256,33 @@ static uint64_t least(const struct presort_classes *c, const struct sums *sums)
     return c->config.choice == PRESORT_SORTED ? sums->all_sorted : gnn_min_u64(sums->sorted, sums->direct);
 }
 
-static void choose_packed(struct presort_classes *c)
+/* Decides for the rows of a sweep by the sums that the chosen way ends in, and adds what all of them would cost. */
+static void choose(struct presort_classes *c, enum sweep sweep, const struct sums *chosen, const struct sums *this,
+                   struct presort_decision *out)
+{
+    keep_sorted(c, sweep, chosen->sorted < chosen->direct);
+    charge_pass(c, sweep, this->rows);
+    out->loads += this->loads;
+    out->sweeps_bytes += this->all_sorted;
+}
+
+static void choose_packed(struct presort_classes *c, struct presort_decision *out)
 {
     struct sums sums[HORIZONS];
     add_rows(c, PACKED, THIS, THIS, sums);
-    mark_sorted(c, PACKED, sums[THIS].sorted < sums[THIS].direct);
+    choose(c, PACKED, &sums[THIS], &sums[THIS], out);
 }
 
-/* Returns whether this hyperbatch and the next one cost less where this one packs. */
-static bool choose_apart(struct presort_classes *c)
+/* Packs where this hyperbatch and the next one cost less for it. */
+static void choose_apart(struct presort_classes *c, struct presort_decision *out)
 {
     const bool grows = c->config.packed != NULL && c->config.packed->grows;
     struct sums sums[HORIZONS];
     add_rows(c, APART, THIS, grows ? BOTH_PACKED : THIS, sums);
-    const bool packs = grows && least(c, &sums[BOTH_PACKED]) < plus(least(c, &sums[THIS]), least(c, &sums[NEXT]));
-    if (packs)
+    out->packs = grows && least(c, &sums[BOTH_PACKED]) < plus(least(c, &sums[THIS]), least(c, &sums[NEXT]));
+    if (out->packs)
         add_rows(c, APART, BOTH_PACKED, BOTH_PACKED, sums);
-    const struct sums *const chosen = &sums[packs ? BOTH_PACKED : THIS];
-    mark_sorted(c, APART, chosen->sorted < chosen->direct);
-    return packs;
+    choose(c, APART, &sums[out->packs ? BOTH_PACKED : THIS], &sums[THIS], out);
 }
 
 /* Takes rows out of a sweep from where on the loads of both pass the limit, and adds what is left and what it costs.
@@ -224,20 +291,17 @@ static bool settle(struct presort_classes *c, enum sweep sweep, uint64_t loads_m
                    struct presort_decision *out)
 {
     const struct presort_costs *const costs = &c->config.costs;
-    uint32_t before = NO_PLACE, last = NO_PLACE; /* in the sweep, and in that of all rows */
-    for (uint32_t place = 0; place < places_of(c, sweep); place++) {
-        const gnn_node row = loaded_at(c, sweep, place);
-        if (row == GNN_NODE_NONE)
-            continue;
+    const uint32_t places = places_of(c, sweep);
+    uint32_t before = NO_PLACE;
+    uint64_t rows = 0;
+    for (uint32_t place = next_place(c, sweep, 0); place < places; place = next_place(c, sweep, place + 1)) {
+        const gnn_node row = row_at(c, sweep, place);
         const uint64_t loads = c->loads[row];
-        out->loads += loads;
-        out->sweeps_bytes += reach(costs, last, place) + loads * costs->sorted_bytes;
-        last = place;
-        full = full || (gnn_bitset_has(c->sorted, row) && out->sorted_loads + loads > loads_max);
-        if (full)
-            gnn_bitset_remove(c->sorted, row);
-        if (!gnn_bitset_has(c->sorted, row)) {
-            out->cost_bytes += loads * costs->random_bytes;
+        c->loads[row] = 0;
+        rows++;
+        full = full || out->sorted_loads + loads > loads_max;
+        if (full) {
+            gnn_bitset_remove(c->rows, row);
             continue;
         }
         out->cost_bytes += reach(costs, before, place) + loads * costs->sorted_bytes;
@@ -245,40 +309,19 @@ static bool settle(struct presort_classes *c, enum sweep sweep, uint64_t loads_m
         out->sorted_rows++;
         before = place;
     }
+    charge_pass(c, sweep, rows);
     return full;
 }
 
 void presort_classes_decide(struct presort_classes *c, uint64_t loads_max, struct presort_decision *out)
 {
-    choose_packed(c);
-    *out = (struct presort_decision){.packs = choose_apart(c)};
-    const bool full = settle(c, PACKED, loads_max, false, out);
+    const bool packed = c->config.packed != NULL;
+    *out = (struct presort_decision){.loads = 0};
+    if (packed)
+        choose_packed(c, out);
+    choose_apart(c, out);
+    const bool full = packed && settle(c, PACKED, loads_max, false, out);
     (void)settle(c, APART, loads_max, full, out);
+    out->cost_bytes += (out->loads - out->sorted_loads) * c->config.costs.random_bytes;
     out->direct_bytes = out->loads * c->config.costs.random_bytes;
-}
-
-bool presort_classes_sorted(const struct presort_classes *c, gnn_node row)
-{
-    return gnn_bitset_has(c->sorted, row);
-}
-
-gnn_node presort_classes_next(const struct presort_classes *c, gnn_node row)
-{
-    const struct presort_packed *const packed = c->config.packed;
-    for (uint64_t at = row; at < c->config.node_count; at = (at / 64 + 1) * 64) {
-        const uint64_t word = c->sorted[at / 64] & ~(packed != NULL ? packed->members[at / 64] : 0);
-        const uint64_t rest = word >> (at % 64);
-        if (rest != 0)
-            return (gnn_node)(at + (uint64_t)__builtin_ctzll(rest));
-    }
-    return c->config.node_count;
-}
-
-uint32_t presort_classes_next_packed(const struct presort_classes *c, uint32_t place)
-{
-    const struct presort_packed *const packed = c->config.packed;
-    while (place < packed->places &&
-           (packed->rows[place] == GNN_NODE_NONE || !gnn_bitset_has(c->sorted, packed->rows[place])))
-        place++;
-    return place;
 }

@@ -18,7 +18,8 @@ static const struct gnn_profile_cpu reference = {
 };
 
 enum { PS_PER_NS = 1000 };
-enum { MEMBER_ENTRIES = 5, LOAD_ENTRIES = 2 }; /* of tables that planning looks up for each */
+enum { MEMBER_ENTRIES = 5, LOAD_ENTRIES = 4 }; /* of tables that planning looks up for each */
+enum { CLASS_PASSES = 3 };                     /* of choosing the classes over a set of nodes, in order */
 
 struct weighing {
     const struct presort_scales *s;
@@ -110,9 +111,11 @@ static uint64_t draw_ns(const struct weighing *w)
 /* Windows, replacement, classes, and copies to staging. */
 static uint64_t plan_ns(const struct weighing *w)
 {
-    const uint64_t passes = (uint64_t)w->hyperbatches * ((uint64_t)w->s->nodes + w->c->slots);
-    const uint64_t entries = w->rows + MEMBER_ENTRIES * w->members + LOAD_ENTRIES * w->loads + passes;
+    const uint64_t passes = (uint64_t)w->hyperbatches * CLASS_PASSES + w->windows;
+    const uint64_t entries =
+        w->rows + MEMBER_ENTRIES * w->members + LOAD_ENTRIES * w->loads + (uint64_t)w->hyperbatches * w->c->slots;
     return work_ns(w, GNN_WORK_TABLE_ENTRY, entries) + work_ns(w, GNN_WORK_SORTED_KEY, w->members) +
+           work_ns(w, GNN_WORK_COPIED_BYTE, passes * gnn_div_up(w->s->nodes, 8)) +
            (w->sorted ? copy_ns(w, w->loads) : 0);
 }
 

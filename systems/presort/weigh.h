@@ -7,7 +7,7 @@
  *          cores.
  * Cost     A thread takes samplers, mini-batches and an input; fewer rows stay in memory, and more are loaded, by as
  *          often as rows are expected to be used (uses.h): those that are used least often. Fewer lists make more
- *          hyperbatches, each with a plan of all nodes. Threads have to be started and woken.
+ *          hyperbatches, each with passes over a set of all nodes. Threads have to be started and woken.
  * Units    Device: bytes of large reads, as classes are chosen by (classes.h). Processor: what the profile says of a
  *          unit of work, which is what the simulated world charges; without a profile the reference costs of
  *          workloads/hardware/costs.

@@ -57,14 +57,17 @@ static uint32_t members_of(const struct presort_windows *w)
 /* Writes the open window's rows behind those of the others, ascending, and empties the set. */
 static void close_window(struct presort_windows *w)
 {
+    const uint64_t words = gnn_bitset_words(w->config.node_count);
     uint32_t at = members_of(w);
     assert(w->lists.windows < w->config.windows_max);
     gnn_charge(w->world, GNN_WORK_SORTED_KEY, w->open_rows);
-    for (uint64_t i = 0; i < gnn_bitset_words(w->config.node_count); i++)
+    gnn_charge(w->world, GNN_WORK_COPIED_BYTE, words * sizeof *w->present);
+    for (uint64_t i = 0; i < words; i++) {
         for (uint64_t word = w->present[i]; word != 0; word &= word - 1)
             w->lists.rows[at++] = (gnn_node)(i * 64 + (uint64_t)__builtin_ctzll(word));
+        w->present[i] = 0;
+    }
     assert(at == members_of(w) + w->open_rows);
-    memset(w->present, 0, gnn_bitset_words(w->config.node_count) * sizeof *w->present);
     w->largest = gnn_max_u32(w->largest, w->open_rows);
     w->lists.end[w->lists.windows] = at;
     w->batch_end[w->lists.windows++] = w->batches;

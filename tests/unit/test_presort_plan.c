@@ -323,6 +323,14 @@ static void draw_rows(struct gnn_rng *rng, struct rows *r)
     }
 }
 
+static void begin_classes(struct presort_classes *c, const struct rows *r)
+{
+    presort_classes_begin(c);
+    for (uint32_t i = 0; i < r->count; i++)
+        for (uint32_t k = 0; k < r->loads[i]; k++)
+            presort_classes_add(c, r->row[i]);
+}
+
 static struct presort_classes *open_packed_classes(enum presort_choice choice, const struct presort_costs *costs,
                                                    const struct rows *r, const struct presort_packed *packed)
 {
@@ -331,10 +339,7 @@ static struct presort_classes *open_packed_classes(enum presort_choice choice, c
     struct presort_classes *c;
     struct gnn_err err = {0};
     must(presort_classes_open(world, &config, &c, &err), &err);
-    presort_classes_begin(c);
-    for (uint32_t i = 0; i < r->count; i++)
-        for (uint32_t k = 0; k < r->loads[i]; k++)
-            presort_classes_add(c, r->row[i]);
+    begin_classes(c, r);
     return c;
 }
 
@@ -385,6 +390,12 @@ static void test_classes_cost_the_least_there_can_be(void **state)
         assert_int_equal(d.direct_bytes, cost_of(&r, &costs, 0));
         assert_int_equal(d.sweeps_bytes, cost_of(&r, &costs, every));
         assert_int_equal(d.sorted_rows, bits(set));
+        struct presort_decision again; /* of other rows, as if they were the first */
+        draw_rows(&rng, &r);
+        begin_classes(c, &r);
+        presort_classes_decide(c, gnn_rng_below(&rng, 4), &again);
+        assert_int_equal(again.direct_bytes, cost_of(&r, &costs, 0));
+        assert_int_equal(again.sweeps_bytes, cost_of(&r, &costs, (1U << r.count) - 1));
         all_direct += set == 0;
         all_sorted += set == every;
         mixed += set != 0 && set != every;

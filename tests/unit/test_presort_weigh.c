@@ -171,7 +171,7 @@ static void check(const struct presort_scales *scales, const struct presort_cand
 /* 5 windows have room for their rows, 400 together, in 2 hyperbatches; 50 rows stay, so that 200 are loaded.
  *
  * Draw      1000 edges of 2 + 3 + 5 + 7, 300 sources of 7: 19100
- * Plan      600 rows, 5 x 400 + 2 x 200 and 2 x (100 + 50) entries of 7; 400 keys of 5: 25100
+ * Plan      600 rows, 5 x 400 + 4 x 200 and 2 x 50 entries of 7; 400 keys of 5; 2 x 3 + 5 times 13 bytes: 26643
  * Copy      a row 11 + 10; 4200 for the loads, 12600 for the inputs
  * Direct    200 x 100 bytes; each 13 + 17 for its request and 7: 11600 with the copies
  * Sorted    200 x 25 bytes and two sweeps over 1000; of it the sorting waits for 2000 + 200 x 15 */
@@ -182,19 +182,19 @@ static void test_stages_by_hand(void **state)
     struct presort_scales scales = scales_of(&uses);
     const struct presort_weight direct = {.loads = 200,
                                           .device_ns = 20000,
-                                          .prepare_ns = 19100 + 25100,
+                                          .prepare_ns = 19100 + 26643,
                                           .load_ns = 11600,
                                           .assemble_ns = 19100 + 4200 + 12600,
-                                          .work_ns = (19100 + 25100 + 11600 + 35900) / 2,
-                                          .epoch_ns = 45850 + 2000};
+                                          .work_ns = (19100 + 26643 + 11600 + 35900) / 2,
+                                          .epoch_ns = 46621 + 2000};
     const struct presort_weight sorted = {.loads = 200,
                                           .sorted = true,
                                           .device_ns = 7000,
-                                          .prepare_ns = 19100 + 25100 + 4200 + 5000,
+                                          .prepare_ns = 19100 + 26643 + 4200 + 5000,
                                           .load_ns = 5600,
                                           .assemble_ns = 35900,
-                                          .work_ns = (19100 + 29300 + 5600 + 35900) / 2,
-                                          .epoch_ns = 53400 + 2000};
+                                          .work_ns = (19100 + 30843 + 5600 + 35900) / 2,
+                                          .epoch_ns = 54943 + 2000};
     scales.classes = PRESORT_DIRECT;
     check(&scales, &candidate, &direct);
     scales.classes = PRESORT_SORTED;
@@ -221,15 +221,15 @@ static void test_a_thread_more_by_hand(void **state)
     struct presort_weight two = {.loads = 200,
                                  .sorted = true,
                                  .device_ns = 7000,
-                                 .prepare_ns = 19100 / 2 + 5 * (2 * 100 + 2 * 50) + 29300 + 5000,
+                                 .prepare_ns = 19100 / 2 + 5 * (2 * 100 + 2 * 50) + 30843 + 5000,
                                  .load_ns = 5600,
                                  .assemble_ns = 35900 / 2,
-                                 .work_ns = 89900 / 2,
-                                 .epoch_ns = 45350 + 4000};
+                                 .work_ns = 91443 / 2,
+                                 .epoch_ns = 46893 + 4000};
     check(&scales, &c, &two);
     scales.cores = 1; /* all work is one core's */
-    two.work_ns = 89900;
-    two.epoch_ns = 89900 + 4000;
+    two.work_ns = 91443;
+    two.epoch_ns = 91443 + 4000;
     check(&scales, &c, &two);
 }
 
@@ -246,14 +246,14 @@ static void test_page_faults_by_hand(void **state)
     struct presort_weight w = {.loads = 200,
                                .sorted = true,
                                .device_ns = 7000 + 9000 + 20 * 30,
-                               .prepare_ns = 53400 + 60000 + 8000,
+                               .prepare_ns = 54943 + 60000 + 8000,
                                .load_ns = 5600,
                                .assemble_ns = 35900 + 60000,
-                               .work_ns = 89900 / 2,
-                               .epoch_ns = 121400 + 2000};
+                               .work_ns = 91443 / 2,
+                               .epoch_ns = 122943 + 2000};
     check(&scales, &c, &w);
     c.threads = 2;
-    w.prepare_ns = (19100 + 68000) / 2 + 1500 + 29300 + 5000;
+    w.prepare_ns = (19100 + 68000) / 2 + 1500 + 30843 + 5000;
     w.assemble_ns = (35900 + 60000) / 2;
     w.epoch_ns = w.prepare_ns + 4000;
     check(&scales, &c, &w);
@@ -278,16 +278,16 @@ static void test_limits_by_hand(void **state)
     assert_int_equal(w.loads, 0);
     assert_int_equal(w.device_ns, 0);
     assert_int_equal(w.load_ns, 0);
-    assert_int_equal(w.prepare_ns, 19100 + (600 + 2000 + 400) * 7 + 2000);
+    assert_int_equal(w.prepare_ns, 19100 + (600 + 2000 + 200) * 7 + 2000 + 11 * 13);
     c.hyperbatches = 3;
     presort_weigh(&scales, &c, &w);
-    assert_int_equal(w.prepare_ns, 19100 + (600 + 2000 + 600) * 7 + 2000);
+    assert_int_equal(w.prepare_ns, 19100 + (600 + 2000 + 300) * 7 + 2000 + 14 * 13);
     c.windows = BATCHES; /* each asks for all of its rows */
     presort_weigh(&scales, &c, &w);
-    assert_int_equal(w.prepare_ns, 19100 + (600 + 3000 + 600) * 7 + 3000);
+    assert_int_equal(w.prepare_ns, 19100 + (600 + 3000 + 300) * 7 + 3000 + 19 * 13);
     c.window_rows = 1;
     presort_weigh(&scales, &c, &w);
-    assert_int_equal(w.prepare_ns, 19100 + (600 + 3000 + 600) * 7 + 3000);
+    assert_int_equal(w.prepare_ns, 19100 + (600 + 3000 + 300) * 7 + 3000 + 19 * 13);
 }
 
 /* ---- the choice ---- */
