@@ -2,6 +2,7 @@
  *
  *     prepare    inspect, plan and distribute hyperbatch h + 1, also over the epoch's end (ahead=true)
  *     inspect    draw mini-batches for it, T threads; with T = 1 it does so itself
+ *     draw       with swept lists, the round behind the one that is inspected (rounds.h)
  *     load       bring in window j + 1 of hyperbatch h
  *     assemble   draw the mini-batches of window j again, copy their rows to an input: T threads (handout.h)
  *     train      in the order of the mini-batches
@@ -356,8 +357,8 @@ static void report_swept(const struct epoch *e, struct gnn_epoch_result *out)
     presort_rounds_take_counts(e->s->setup.rounds, &rounds);
     if (e->s->spool != NULL)
         presort_spool_take_counts(e->s->spool, &spool);
-    c->requested_bytes += rounds.read_bytes + spool.read_bytes;
-    c->requested_ios += rounds.reads + spool.reads;
+    c->requested_bytes += rounds.read_bytes + rounds.back_bytes + spool.read_bytes;
+    c->requested_ios += rounds.reads + rounds.back_reads + spool.reads;
     c->requested_write_bytes += rounds.written_bytes;
     c->requested_write_ios += rounds.writes;
     gnn_epoch_figure(out, "rounds", rounds.rounds);
@@ -365,7 +366,7 @@ static void report_swept(const struct epoch *e, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "topology_reads", rounds.reads);
     gnn_epoch_figure(out, "topology_read_bytes", rounds.read_bytes);
     gnn_epoch_figure(out, "spool_write_bytes", rounds.written_bytes);
-    gnn_epoch_figure(out, "spool_read_bytes", spool.read_bytes);
+    gnn_epoch_figure(out, "spool_read_bytes", rounds.back_bytes + spool.read_bytes);
     gnn_epoch_figure(out, "spool_full", rounds.full);
     gnn_epoch_figure(out, "mapped_batches", spool.mapped_batches);
 }

@@ -150,11 +150,15 @@ static void end_hyperbatch(struct presort_preparer *p, struct presort_hyperbatch
 
 enum gnn_status presort_preparer_stage(struct presort_preparer *p, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    if (p->setup->rounds != NULL)
+        GNN_TRY(presort_rounds_stage(p->setup->rounds, pipeline, err));
     return p->team != NULL ? gnn_team_stage(p->team, pipeline, "inspect", err) : GNN_OK;
 }
 
 void presort_preparer_done(struct presort_preparer *p)
 {
+    if (p->setup->rounds != NULL)
+        presort_rounds_done(p->setup->rounds);
     if (p->team != NULL)
         gnn_team_done(p->team);
 }

@@ -4,9 +4,11 @@
 #include "harness/base/id_width.h"
 #include "harness/base/log.h"
 #include "harness/base/sort_keys.h"
+#include "harness/pipeline/team.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/draw.h"
 #include "systems/presort/distribute.h"
+#include "systems/presort/spool.h"
 #include "systems/presort/tape.h"
 
 #include <assert.h>
@@ -25,6 +27,12 @@ static gnn_node node_of(uint64_t want)
 {
     return (gnn_node)(want >> 32);
 }
+
+/* A round that was drawn, for whoever takes its mini-batches. */
+struct round {
+    uint32_t first, batches, spooled; /* of the mini-batches the first ones are on the tape */
+    uint64_t begin_bytes, end_bytes;  /* of those on the tape */
+};
 
 struct presort_rounds {
     const struct presort_setup *setup;
@@ -47,17 +55,24 @@ struct presort_rounds {
     /* The epoch's. */
     const struct gnn_sampling *sampling;
     uint64_t epoch;
-    uint32_t turn;        /* of the tapes */
-    uint32_t spooled_end; /* mini-batches before it are on the tape */
-    bool spools;          /* those that come will be */
-    bool disk_full;       /* nothing is written any more */
+    uint32_t turn;  /* of the tapes */
+    bool spools;    /* mini-batches that come will be on the tape */
+    bool disk_full; /* nothing is written any more */
 
-    /* The round's. */
-    uint32_t first, batches;
-    uint64_t spool_begin_bytes;    /* of it on the tape */
+    /* Of whoever reaches mini-batches. */
+    struct gnn_team *team;         /* draws rounds; NULL: they are drawn where they are reached */
+    bool ahead;                    /* the round behind the current one is drawn, or was; that is on the tape then */
+    struct round current;          /* of the mini-batch that was reached last */
+    struct presort_tape back;      /* read: it */
     uint32_t reached, reached_hop; /* the source's next */
-    uint64_t next_batches;         /* that the next round begins with */
-    struct presort_tape tape;      /* written */
+    uint64_t reached_bytes;        /* of the mini-batch on the tape: its begin, */
+    uint64_t taken_bytes;          /* and its end as far as it was taken */
+
+    /* Of the round that is drawn, or was drawn last. */
+    uint32_t first, batches;
+    struct round done;        /* it, once it is */
+    uint64_t next_batches;    /* that the next round begins with */
+    struct presort_tape tape; /* written */
     struct presort_rounds_counts counts;
     struct gnn_reader_counters read; /* when counts were taken last */
 
@@ -126,8 +141,8 @@ uint64_t presort_rounds_bytes(const struct gnn_env *env, const struct presort_co
     const uint64_t arrays = gnn_round_up(begins_of(env) * sizeof(uint32_t), GNN_PAGE_BYTES) +
                             gnn_round_up(nodes * sizeof(gnn_node), GNN_PAGE_BYTES) +
                             gnn_round_up(gnn_id_map_bytes(env->dataset->node_count, nodes), GNN_PAGE_BYTES);
-    const uint64_t tape = env->workload->sample_only ? 0 : presort_tape_bytes();
-    return gnn_add_bytes(gnn_add_bytes(arrays + tape, gnn_span_reader_bytes(&reads)),
+    const uint64_t tapes = env->workload->sample_only ? 0 : 2 * presort_tape_bytes();
+    return gnn_add_bytes(gnn_add_bytes(arrays + tapes, gnn_span_reader_bytes(&reads)),
                          gnn_round_up(drawn_bytes, GNN_PAGE_BYTES));
 }
 
@@ -157,7 +172,17 @@ static enum gnn_status open_memory(struct presort_rounds *r, struct gnn_err *err
     GNN_TRY(gnn_mem_alloc(r->world, "presort index of nodes", gnn_id_map_bytes(universe, nodes), GNN_MEM_PLAIN,
                           &r->map_memory, err));
     gnn_id_map_init_growing(&r->map, r->map_memory, universe, nodes);
-    return r->env->workload->sample_only ? GNN_OK : presort_tape_open(r->world, &r->tape, err);
+    return GNN_OK;
+}
+
+/* What waits on a tape can be drawn ahead. */
+static enum gnn_status open_tapes(struct presort_rounds *r, struct gnn_err *err)
+{
+    if (r->env->workload->sample_only)
+        return GNN_OK;
+    GNN_TRY(presort_tape_open(r->world, &r->tape, err));
+    GNN_TRY(presort_tape_open(r->world, &r->back, err));
+    return gnn_team_open(r->world, 1, &r->team, err);
 }
 
 enum gnn_status presort_rounds_open(const struct presort_setup *setup, struct presort_rounds **out, struct gnn_err *err)
@@ -179,6 +204,7 @@ enum gnn_status presort_rounds_open(const struct presort_setup *setup, struct pr
     r->next_batches = setup->sizes.round_batches;
     r->turn = PRESORT_ALIVE - 1;
     GNN_TRY(open_memory(r, err));
+    GNN_TRY(open_tapes(r, err));
     GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_INDICES, presort_direct_flag(setup->config), &r->file,
                                   &r->align_bytes, err));
     GNN_TRY(gnn_stream_attach(env->world, r->file, env->dataset->indices_bytes, &r->lists, err));
@@ -193,6 +219,8 @@ void presort_rounds_close(struct presort_rounds *r)
     gnn_span_reader_close(r->reader);
     gnn_stream_close(r->lists);
     gnn_file_close(r->world, r->file);
+    gnn_team_close(r->team);
+    presort_tape_close(&r->back);
     presort_tape_close(&r->tape);
     gnn_mem_free(r->world, r->map_memory);
     gnn_mem_free(r->world, r->nodes);
@@ -205,7 +233,8 @@ void presort_rounds_begin(struct presort_rounds *r, const struct gnn_sampling *s
 {
     r->sampling = sampling;
     r->epoch = epoch;
-    r->first = r->batches = r->spooled_end = 0;
+    r->current = (struct round){.batches = 0};
+    r->ahead = false;
     r->spools = !r->disk_full && !r->env->workload->sample_only;
     if (!r->spools)
         return;
@@ -497,7 +526,7 @@ static uint32_t room_on_tape(const struct presort_rounds *r)
 {
     const uint64_t most = gnn_min_u64(presort_file_bytes(r->setup), presort_spool_budget_bytes(r->setup->config));
     uint32_t j = r->batches;
-    while (j > 0 && gnn_round_up(r->spool_begin_bytes + spool_offset(r, j), GNN_PAGE_BYTES) > most)
+    while (j > 0 && gnn_round_up(r->done.begin_bytes + spool_offset(r, j), GNN_PAGE_BYTES) > most)
         j--;
     return j;
 }
@@ -516,14 +545,16 @@ static enum gnn_status write_tape(struct presort_rounds *r, uint32_t batches, st
 static enum gnn_status spool(struct presort_rounds *r, struct gnn_err *err)
 {
     struct gnn_err why = {0};
+    r->done = (struct round){.first = r->first, .batches = r->batches};
     if (!r->spools)
         return GNN_OK;
-    r->spool_begin_bytes = presort_tape_position(&r->tape);
+    r->done.begin_bytes = presort_tape_position(&r->tape);
     const uint32_t batches = room_on_tape(r);
     const enum gnn_status status = write_tape(r, batches, &why);
     r->spools = status == GNN_OK && batches == r->batches;
     if (status == GNN_OK) {
-        r->spooled_end = r->first + batches;
+        r->done.spooled = batches;
+        r->done.end_bytes = r->done.begin_bytes + spool_offset(r, batches);
         return GNN_OK;
     }
     if (status != GNN_ENOSPC)
@@ -532,19 +563,6 @@ static enum gnn_status spool(struct presort_rounds *r, struct gnn_err *err)
     r->counts.full++;
     gnn_log_warn("presort: mini-batches are drawn again through a mapping from now on: %s", why.message);
     return GNN_OK;
-}
-
-void presort_rounds_add(const struct presort_rounds *r, uint32_t k, struct presort_spooled *spooled)
-{
-    assert(k >= r->first);
-    if (k >= r->spooled_end)
-        return;
-    const uint32_t j = k - r->first;
-    if (spooled->batches++ == 0) {
-        spooled->tape = r->turn;
-        spooled->begin_bytes = r->spool_begin_bytes + spool_offset(r, j);
-    }
-    spooled->end_bytes = r->spool_begin_bytes + spool_offset(r, j + 1);
 }
 
 /* ---- a round ---- */
@@ -573,15 +591,82 @@ static enum gnn_status draw_round(struct presort_rounds *r, uint32_t first, stru
     return GNN_OK;
 }
 
+/* ---- mini-batches ---- */
+
+static enum gnn_status draw_ahead(void *ctx, uint32_t part, uint32_t parts, struct gnn_err *err)
+{
+    struct presort_rounds *const r = ctx;
+    (void)part;
+    (void)parts;
+    return draw_round(r, r->current.first + r->current.batches, err);
+}
+
+/* Lets the team draw the round behind the current one, of which nothing in memory is taken any more. */
+static void post_next(struct presort_rounds *r)
+{
+    gnn_team_post(r->team, draw_ahead, r);
+    r->ahead = true;
+}
+
+enum gnn_status presort_rounds_stage(struct presort_rounds *r, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    return gnn_team_stage(r->team, pipeline, "draw", err);
+}
+
+void presort_rounds_done(struct presort_rounds *r)
+{
+    gnn_team_done(r->team);
+}
+
+/* The current round becomes the one behind it, which is waited for. Where there is another one and all of its
+ * mini-batches are on the tape they come from there, and that one is drawn at once; else it stays in memory. */
+static enum gnn_status take_round(struct presort_rounds *r)
+{
+    if (!r->ahead)
+        post_next(r);
+    GNN_TRY(gnn_team_wait(r->team));
+    r->ahead = false;
+    r->current = r->done;
+    r->taken_bytes = r->current.begin_bytes;
+    const bool last = r->current.first + r->current.batches == r->setup->sizes.batches;
+    if (last || r->current.spooled < r->current.batches)
+        return GNN_OK;
+    presort_tape_seek(&r->back, r->setup->tapes[r->turn], r->current.begin_bytes, r->current.end_bytes);
+    post_next(r);
+    return GNN_OK;
+}
+
+static enum gnn_status next_round(struct presort_rounds *r, uint32_t first, struct gnn_err *err)
+{
+    if (r->team != NULL)
+        return take_round(r);
+    GNN_TRY(draw_round(r, first, err));
+    r->current = r->done;
+    return GNN_OK;
+}
+
 enum gnn_status presort_rounds_reach(struct presort_rounds *r, uint32_t k, struct gnn_err *err)
 {
-    assert(k >= r->first);
-    assert(k <= r->first + r->batches);
-    if (k == r->first + r->batches)
-        GNN_TRY(draw_round(r, k, err));
-    r->reached = k - r->first;
+    assert(k >= r->current.first);
+    assert(k <= r->current.first + r->current.batches);
+    if (k == r->current.first + r->current.batches)
+        GNN_TRY(next_round(r, k, err));
+    r->reached = k - r->current.first;
     r->reached_hop = 0;
+    r->reached_bytes = r->taken_bytes;
     return GNN_OK;
+}
+
+void presort_rounds_add(const struct presort_rounds *r, uint32_t k, struct presort_spooled *spooled)
+{
+    assert(k == r->current.first + r->reached);
+    if (r->reached >= r->current.spooled)
+        return;
+    if (spooled->batches++ == 0) {
+        spooled->tape = r->turn;
+        spooled->begin_bytes = r->reached_bytes;
+    }
+    spooled->end_bytes = r->taken_bytes;
 }
 
 /* ---- the source ---- */
@@ -596,7 +681,9 @@ static enum gnn_status fetch(struct gnn_neighbour_source *source, const uint64_t
 {
     struct presort_rounds *const r = ((const struct source *)source)->rounds;
     (void)edge_offset;
-    (void)err;
+    r->taken_bytes += (count + 1) * sizeof *out;
+    if (r->ahead)
+        return presort_spool_take(&r->back, count, out, err);
     const uint32_t begin = *begin_of(r, ++r->reached_hop, r->reached);
     assert(begin + count == *begin_of(r, r->reached_hop, r->reached + 1));
     gnn_mem_copy(r->world, out, r->drawn + begin, count * sizeof *out);
@@ -626,14 +713,17 @@ enum gnn_status presort_rounds_source(void *rounds, uint32_t worker, struct gnn_
 void presort_rounds_take_counts(struct presort_rounds *r, struct presort_rounds_counts *out)
 {
     struct gnn_reader_counters now;
-    struct presort_tape_counts tape;
+    struct presort_tape_counts tape, back;
     gnn_span_reader_counters(r->reader, &now);
     presort_tape_take_counts(&r->tape, &tape);
+    presort_tape_take_counts(&r->back, &back);
     *out = r->counts;
     out->read_bytes = now.requested_bytes - r->read.requested_bytes;
     out->reads = now.requested_ios - r->read.requested_ios;
     out->written_bytes = tape.written_bytes;
     out->writes = tape.writes;
+    out->back_bytes = back.read_bytes;
+    out->back_reads = back.reads;
     r->read = now;
     r->counts = (struct presort_rounds_counts){.rounds = 0};
 }

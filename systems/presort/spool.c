@@ -1,7 +1,5 @@
 #include "systems/presort/spool.h"
 
-#include "systems/presort/tape.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -65,6 +63,21 @@ void presort_spool_next(struct presort_spool *s)
     s->mapped_batches += !s->taped;
 }
 
+enum gnn_status presort_spool_take(struct presort_tape *tape, uint64_t count, gnn_node *out, struct gnn_err *err)
+{
+    uint32_t written;
+    GNN_TRY(presort_tape_take(tape, &written, sizeof written, err));
+    if (written == PRESORT_TAPE_GOES_ON) {
+        presort_tape_pass_page(tape);
+        GNN_TRY(presort_tape_take(tape, &written, sizeof written, err));
+    }
+    if (written != count)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "presort: a hop of a mini-batch has %" PRIu32 " neighbours on its tape, %" PRIu64 " expected",
+                        written, count);
+    return presort_tape_take(tape, out, count * sizeof *out, err);
+}
+
 /* ---- the source ---- */
 
 struct source {
@@ -76,19 +89,8 @@ static enum gnn_status fetch(struct gnn_neighbour_source *source, const uint64_t
                              gnn_node *out, struct gnn_err *err)
 {
     struct presort_spool *const s = ((const struct source *)source)->spool;
-    uint32_t written;
-    if (!s->taped)
-        return s->mapped->ops->fetch(s->mapped, edge_offset, count, out, err);
-    GNN_TRY(presort_tape_take(&s->tape, &written, sizeof written, err));
-    if (written == PRESORT_TAPE_GOES_ON) {
-        presort_tape_pass_page(&s->tape);
-        GNN_TRY(presort_tape_take(&s->tape, &written, sizeof written, err));
-    }
-    if (written != count)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "presort: a hop of a mini-batch has %" PRIu32 " neighbours on its tape, %" PRIu64 " expected",
-                        written, count);
-    return presort_tape_take(&s->tape, out, count * sizeof *out, err);
+    return s->taped ? presort_spool_take(&s->tape, count, out, err)
+                    : s->mapped->ops->fetch(s->mapped, edge_offset, count, out, err);
 }
 
 static void close_source(struct gnn_neighbour_source *source)

@@ -7,6 +7,7 @@
 #define PRESORT_SPOOL_H
 
 #include "systems/presort/presort.h"
+#include "systems/presort/tape.h"
 
 struct presort_spool; /* one thread at a time */
 
@@ -15,6 +16,10 @@ uint64_t presort_spool_bytes(void);
 GNN_MUST_CHECK enum gnn_status presort_spool_open(const struct presort_setup *setup, struct presort_spool **out,
                                                   struct gnn_err *err);
 void presort_spool_close(struct presort_spool *s); /* accepts NULL */
+
+/* Takes a hop of a mini-batch, so many neighbours, from a tape that rounds wrote. */
+GNN_MUST_CHECK enum gnn_status presort_spool_take(struct presort_tape *tape, uint64_t count, gnn_node *out,
+                                                  struct gnn_err *err);
 
 /* The mini-batches of a hyperbatch follow. */
 void presort_spool_begin(struct presort_spool *s, const struct presort_spooled *spooled);

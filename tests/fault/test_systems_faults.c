@@ -58,6 +58,9 @@ static const char *const presort_swept[] = {"io=buffered", "row_memory=1",   "hy
                                             "window=2",    "topology=swept", "round_memory=1", NULL};
 static const char *const presort_swept_direct[] = {"row_memory=1",   "classes=sorted", "block=8K", "depth=2",
                                                    "topology=swept", "merge=4K",       NULL};
+/* Part of what is drawn has room on the tape. */
+static const char *const presort_swept_part[] = {"io=buffered",    "row_memory=1",     "hyperbatch=3",     "block=4K",
+                                                 "topology=swept", "round_memory=16K", "write_budget=60K", NULL};
 static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};
 static const char *const marius_buffered[] = {"io=buffered", "partitions=30", "capacity=9", "loaders=3", NULL};
 static const char *const marius_replace[] = {"io=buffered",    "partitions=15", "capacity=6", "loaders=2",
@@ -86,6 +89,7 @@ static const struct system_case {
     {"presort", presort_direct, true, false},    {"presort", presort_buffered, false, true},
     {"presort", presort_hot, false, false},      {"presort", presort_reuse, false, false},
     {"presort", presort_swept, false, false},    {"presort", presort_swept_direct, true, false},
+    {"presort", presort_swept, false, true},     {"presort", presort_swept_part, false, false},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 

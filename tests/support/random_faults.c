@@ -57,6 +57,7 @@ static const struct {
     {"presort", false, {"row_memory=1", "hyperbatch=3", "block=4K", "classes=sorted"}},
     {"presort", true, {"row_memory=1", "hyperbatch=6", "block=4K", "classes=sorted", "hot=run"}},
     {"presort", false, {"row_memory=1", "hyperbatch=3", "block=4K", "topology=swept", "round_memory=1"}},
+    {"presort", false, {"row_memory=1", "hyperbatch=5", "block=4K", "topology=swept", "round_memory=16K"}},
 };
 enum { BASES = sizeof bases / sizeof *bases };
 
