@@ -254,6 +254,12 @@ uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct pres
     return recalled + count;
 }
 
+/* Of each member of the hyperbatch no further use is known in the end, and of other nodes none was. */
+uint16_t *presort_belady_lend(struct presort_belady *b)
+{
+    return b->next_of;
+}
+
 const uint64_t *presort_belady_held(const struct presort_belady *b)
 {
     return b->resident;

@@ -67,6 +67,9 @@ void presort_belady_recall(struct presort_belady *b, bool recalls);
  * many. In order of j. */
 uint32_t presort_belady_window(struct presort_belady *b, uint32_t j, struct presort_load *loads);
 
+/* A table of all nodes, UINT16_MAX each between the last window of a hyperbatch and the next one's begin: until then it
+ * may be used, and is left as it was. It stays where it is. */
+uint16_t *presort_belady_lend(struct presort_belady *b);
 /* A set of nodes: those that are in memory when the window that was planned last is in use. It stays where it is. */
 const uint64_t *presort_belady_held(const struct presort_belady *b);
 bool presort_belady_holds(const struct presort_belady *b, gnn_node row); /* for tests */

@@ -11,7 +11,7 @@ struct presort_classes {
     struct gnn_world *world;
     struct presort_classes_config config;
     void *memory;
-    uint16_t *loads;       /* (node_count) of rows that are not decided yet; of others 0 */
+    uint16_t *table;       /* (node_count) UINT16_MAX less the loads of a row that is not decided yet */
     uint64_t *rows;        /* a set of nodes: loaded rows, and once they are decided those that are sorted */
     uint64_t *from_sorted; /* of a row that is sorted: the loaded row before it is sorted on the cheapest way there */
     uint64_t *from_direct; /* likewise of a row that is direct */
@@ -21,11 +21,10 @@ struct presort_classes {
 
 static void carve(struct presort_classes *c, struct gnn_arena *arena)
 {
-    const uint64_t nodes = c->config.node_count, words = gnn_bitset_words(nodes);
+    const uint64_t words = gnn_bitset_words(c->config.node_count);
     c->rows = gnn_arena_take(arena, words * sizeof *c->rows);
     c->from_sorted = gnn_arena_take(arena, words * sizeof *c->from_sorted);
     c->from_direct = gnn_arena_take(arena, words * sizeof *c->from_direct);
-    c->loads = gnn_arena_take(arena, nodes * sizeof *c->loads);
 }
 
 uint64_t presort_classes_bytes(uint32_t node_count)
@@ -50,7 +49,7 @@ enum gnn_status presort_classes_open(struct gnn_world *world, const struct preso
     GNN_TRY(gnn_mem_alloc(world, "presort classes", arena.size_bytes, GNN_MEM_PLAIN, &c->memory, err));
     arena.memory = c->memory;
     carve(c, &arena);
-    memset(c->loads, 0, config->node_count * sizeof *c->loads);
+    c->table = config->table;
     return GNN_OK;
 }
 
@@ -70,9 +69,14 @@ void presort_classes_begin(struct presort_classes *c)
 void presort_classes_add(struct presort_classes *c, gnn_node row)
 {
     assert(row < c->config.node_count);
-    assert(c->loads[row] < UINT16_MAX);
-    c->loads[row]++;
+    assert(c->table[row] > 0);
+    c->table[row]--;
     (void)gnn_bitset_add(c->rows, row);
+}
+
+static uint64_t loads_of(const struct presort_classes *c, gnn_node row)
+{
+    return UINT64_C(0) + UINT16_MAX - c->table[row];
 }
 
 /* ---- the two sweeps ---- */
@@ -203,7 +207,7 @@ static void add_row(struct presort_classes *c, gnn_node row, uint32_t place, enu
 {
     const struct presort_costs *const costs = &c->config.costs;
     const bool twice = horizon == BOTH_PACKED && presort_classes_packs(c, row);
-    const uint64_t loads = twice ? UINT64_C(2) * c->loads[row] : c->loads[row];
+    const uint64_t loads = (twice ? 2 : 1) * loads_of(c, row);
     const uint64_t direct = loads * costs->random_bytes;
     const uint64_t written = (loads + (twice ? 1 : 0)) * costs->sorted_bytes;
     const uint64_t linked = reach(costs, sums->last, place);
@@ -215,7 +219,7 @@ static void add_row(struct presort_classes *c, gnn_node row, uint32_t place, enu
     sums->direct = plus(gnn_min_u64(sums->sorted, sums->direct), direct);
     sums->sorted = plus(gnn_min_u64(after_sorted, after_direct), written);
     sums->all_sorted = plus(sums->all_sorted, plus(linked, written));
-    sums->loads += c->loads[row];
+    sums->loads += loads_of(c, row);
     sums->rows++;
     sums->last = place;
 }
@@ -231,7 +235,7 @@ static void keep_sorted(struct presort_classes *c, enum sweep sweep, bool sorted
             sorted = c->config.choice == PRESORT_SORTED;
         if (!sorted) {
             gnn_bitset_remove(c->rows, row);
-            c->loads[row] = 0;
+            c->table[row] = UINT16_MAX;
         }
         sorted = gnn_bitset_has(sorted ? c->from_sorted : c->from_direct, row);
     }
@@ -296,8 +300,8 @@ static bool settle(struct presort_classes *c, enum sweep sweep, uint64_t loads_m
     uint64_t rows = 0;
     for (uint32_t place = next_place(c, sweep, 0); place < places; place = next_place(c, sweep, place + 1)) {
         const gnn_node row = row_at(c, sweep, place);
-        const uint64_t loads = c->loads[row];
-        c->loads[row] = 0;
+        const uint64_t loads = loads_of(c, row);
+        c->table[row] = UINT16_MAX;
         rows++;
         full = full || out->sorted_loads + loads > loads_max;
         if (full) {

@@ -45,7 +45,8 @@ static enum gnn_status open_classes(struct presort_preparer *p, struct gnn_err *
     const struct presort_classes_config classes = {.node_count = env->dataset->node_count,
                                                    .choice = p->setup->config->classes,
                                                    .costs = sizes->costs,
-                                                   .packed = p->hot != NULL ? presort_hot_packed(p->hot) : NULL};
+                                                   .packed = p->hot != NULL ? presort_hot_packed(p->hot) : NULL,
+                                                   .table = presort_belady_lend(p->belady)};
     return presort_classes_open(env->world, &classes, &p->classes, err);
 }
 

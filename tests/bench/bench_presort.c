@@ -89,6 +89,7 @@ struct bench {
     struct presort_load *loads;     /* of window j: loads[load_end[j - 1] .. load_end[j]) */
     uint32_t *load_end;
     struct presort_classes *classes; /* of the measured epoch's loads */
+    uint16_t *table;                 /* of nodes, that classes use */
     gnn_node *drawn, *drawn_sorted;  /* nodes whose lists an epoch draws from, by mini-batch and by node */
     uint32_t *counts;                /* of nodes */
     unsigned char *cold, *staging;
@@ -491,8 +492,10 @@ static enum gnn_status run(struct bench *b, bool *go, struct gnn_err *err)
     GNN_TRY(open_graph(b, err));
     get_rooms(b);
     gnn_row_costs_of(&b->profile->storage, b->dataset->row_bytes, &b->costs);
+    b->table = get(b->dataset->node_count, sizeof *b->table);
+    memset(b->table, 0xff, b->dataset->node_count * sizeof *b->table);
     const struct presort_classes_config classes = {
-        .node_count = b->dataset->node_count, .choice = PRESORT_SORTED, .costs = costs_of(b)};
+        .node_count = b->dataset->node_count, .choice = PRESORT_SORTED, .costs = costs_of(b), .table = b->table};
     GNN_TRY(presort_classes_open(b->world, &classes, &b->classes, err));
     (void)printf("%s 1/%" PRIu32 "%s%s, memory %" PRIu64
                  ", profile %s: a row at random %.2f us, large reads %.0f MB/s, "

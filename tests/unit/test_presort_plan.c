@@ -334,8 +334,10 @@ static void begin_classes(struct presort_classes *c, const struct rows *r)
 static struct presort_classes *open_packed_classes(enum presort_choice choice, const struct presort_costs *costs,
                                                    const struct rows *r, const struct presort_packed *packed)
 {
+    static uint16_t table[400];
+    memset(table, 0xff, sizeof table);
     const struct presort_classes_config config = {
-        .node_count = 400, .choice = choice, .costs = *costs, .packed = packed};
+        .node_count = 400, .choice = choice, .costs = *costs, .packed = packed, .table = table};
     struct presort_classes *c;
     struct gnn_err err = {0};
     must(presort_classes_open(world, &config, &c, &err), &err);
