@@ -21,7 +21,7 @@ struct presort_loader {
     const struct presort_setup *setup;
     struct gnn_world *world;
     unsigned char *rows; /* (slots) */
-    uint32_t *slot_of;   /* (node_count) of rows in memory; of others what they had */
+    void *slot_of;       /* (node_count) of rows in memory; of others what they had; of sizes.slot_of_bytes each */
     gnn_node *row_of;    /* (slots) what lies there, or GNN_NODE_NONE; NULL: what is planned is never there yet */
     struct gnn_reader *reader;
     unsigned char *buffers; /* (merge_buffers, merge) */
@@ -36,7 +36,7 @@ struct presort_loader {
 uint64_t presort_loader_bytes(const struct gnn_env *env, const struct presort_config *config,
                               const struct presort_sizes *sizes)
 {
-    const uint64_t table = gnn_mul_bytes(env->dataset->node_count, sizeof(uint32_t));
+    const uint64_t table = gnn_mul_bytes(env->dataset->node_count, sizes->slot_of_bytes);
     const uint64_t slot = env->dataset->row_bytes + (config->reuse > 1 ? sizeof(gnn_node) : 0);
     const uint64_t rows = gnn_mul_bytes(sizes->slots, slot);
     const uint64_t buffer = gnn_add_bytes(config->merge, sizeof(struct merged) + sizeof(uint32_t));
@@ -71,7 +71,9 @@ enum gnn_status presort_loader_open(const struct presort_setup *setup, struct pr
     l->world = env->world;
     GNN_MEM_NEW(env->world, l->rows, gnn_mul_bytes(setup->sizes.slots, env->dataset->row_bytes), "presort rows",
                 GNN_MEM_FEATURES, err);
-    GNN_MEM_NEW(env->world, l->slot_of, env->dataset->node_count, "presort slots of rows", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_mem_alloc(env->world, "presort slots of rows",
+                          gnn_mul_bytes(env->dataset->node_count, setup->sizes.slot_of_bytes), GNN_MEM_PLAIN,
+                          &l->slot_of, err));
     if (setup->config->reuse > 1)
         GNN_MEM_NEW(env->world, l->row_of, setup->sizes.slots, "presort rows of slots", GNN_MEM_PLAIN, err);
     presort_loader_forget(l);
@@ -104,6 +106,14 @@ static uint32_t place_of(const struct presort_loader *l, const struct presort_lo
     const uint32_t place = load->slot & ~PRESORT_SORTED_LOAD;
     assert(place < l->setup->sizes.slots);
     return place;
+}
+
+static void set_slot_of(struct presort_loader *l, gnn_node node, uint32_t slot)
+{
+    if (l->setup->sizes.slot_of_bytes == sizeof(uint16_t))
+        ((uint16_t *)l->slot_of)[node] = (uint16_t)slot;
+    else
+        ((uint32_t *)l->slot_of)[node] = slot;
 }
 
 static unsigned char *slot_of(const struct presort_loader *l, const struct presort_load *load)
@@ -337,7 +347,7 @@ static uint32_t place_rows(struct presort_loader *l, const struct presort_hyperb
     *there = 0;
     gnn_charge(l->world, GNN_WORK_TABLE_ENTRY, end - begin);
     for (uint32_t i = begin; i < end; i++) {
-        l->slot_of[x->loads[i].row] = place_of(l, &x->loads[i]);
+        set_slot_of(l, x->loads[i].row, place_of(l, &x->loads[i]));
         sorted += is_sorted(&x->loads[i]);
         *there += is_there(l, &x->loads[i]);
     }
@@ -389,5 +399,7 @@ void presort_loader_take_counts(struct presort_loader *l, struct presort_loaded 
 
 const void *presort_row(const struct presort_loader *l, gnn_node node)
 {
-    return l->rows + (uint64_t)l->slot_of[node] * l->setup->env->dataset->row_bytes;
+    const bool narrow = l->setup->sizes.slot_of_bytes == sizeof(uint16_t);
+    const uint64_t slot = narrow ? ((const uint16_t *)l->slot_of)[node] : ((const uint32_t *)l->slot_of)[node];
+    return l->rows + slot * l->setup->env->dataset->row_bytes;
 }

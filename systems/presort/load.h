@@ -6,8 +6,8 @@
  * Merging  a read of direct rows goes on to the window's next one where what lies between costs less than another
  *          request, as far as a buffer of presort.merge bytes has room; a row alone is read into its slot. Where no
  *          buffer is spare the reading waits for one, so that the requests are the same whatever their times are.
- * Memory   presort_loader_bytes(): a row a slot; 4 bytes a node that say where its row lies; the buffers; with reuse 4
- *          bytes a slot that say what lies there */
+ * Memory   presort_loader_bytes(): a row a slot; 2 bytes a node that say where its row lies, 4 where there are more
+ *          slots than those can number; the buffers; with reuse 4 bytes a slot that say what lies there */
 #ifndef PRESORT_LOAD_H
 #define PRESORT_LOAD_H
 

@@ -87,6 +87,7 @@ struct presort_sizes {
     uint32_t lone_rows;     /* of one that is a single mini-batch's */
     uint32_t input_rows;    /* of a mini-batch, that inputs have room for from the start */
     uint32_t slots;         /* rows in memory */
+    uint32_t slot_of_bytes; /* of a slot's number in the table of nodes: 2, or 4 */
     uint32_t blocks_max;    /* of a hyperbatch in the scratch file */
     uint32_t merge_buffers; /* of merged reads in flight; 0: each direct row is read by itself */
     uint32_t hot_places;    /* of packed rows; 0: none are packed */

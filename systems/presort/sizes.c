@@ -120,7 +120,7 @@ static void add_tables(struct gnn_memory_plan *plan, const struct presort_config
     gnn_plan_part(plan, "tables of nodes", NULL,
                   presort_windows_bytes(&windows) + presort_belady_bytes(&belady) +
                       presort_classes_bytes(env->dataset->node_count) +
-                      env->dataset->node_count * (uint64_t)sizeof(uint32_t));
+                      env->dataset->node_count * (uint64_t)sizes->slot_of_bytes);
     gnn_plan_part(plan, "buffers of reads", "presort.sweep_read, presort.sweep_depth or presort.block",
                   presort_distributor_bytes(env, config, &none) +
                       UINT64_C(1) * PRESORT_ALIVE * presort_hyperbatch_bytes(env, config, &none) +
@@ -340,9 +340,9 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct pre
 
 /* ---- threads ---- */
 
-/* Chooses what follows from the number of threads and adds the parts. */
-static void size_for(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t resident_bytes,
-                     struct presort_sizes *out)
+/* Chooses what follows from the number of threads and the width of slots' numbers, and adds the parts. */
+static void size_numbered(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t resident_bytes,
+                          struct presort_sizes *out)
 {
     add_given(plan, config, out);
     const uint64_t given = choose_inputs(plan, spare_bytes(plan, config, out), out);
@@ -352,6 +352,22 @@ static void size_for(struct gnn_memory_plan *plan, const struct presort_config *
     choose_merging(plan, config, spare, out);
     choose_hot(plan, config, spare, out);
     choose_rows(plan, config, out);
+}
+
+/* Likewise, with numbers of slots as narrow as there are slots. */
+static void size_for(struct gnn_memory_plan *plan, const struct presort_config *config, uint64_t resident_bytes,
+                     struct presort_sizes *out)
+{
+    const struct gnn_memory_plan begun = *plan;
+    const struct presort_sizes given = *out;
+    out->slot_of_bytes = sizeof(uint16_t);
+    size_numbered(plan, config, resident_bytes, out);
+    if (out->slots <= UINT16_MAX + UINT32_C(1))
+        return;
+    *plan = begun;
+    *out = given;
+    out->slot_of_bytes = sizeof(uint32_t);
+    size_numbered(plan, config, resident_bytes, out);
 }
 
 /* What is known before anything is sized; sizes: costs, batches and topology are chosen. */

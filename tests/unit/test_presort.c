@@ -781,6 +781,33 @@ static void test_inputs_have_their_room(void **state)
     }
 }
 
+/* As many rows in memory as narrow numbers of slots reach, and one more: each node has its own row. */
+static void test_slots_have_numbers_wide_enough(void **state)
+{
+    (void)state;
+    static const struct train_graph_config many = {
+        .nodes = 70000, .mean_degree = 2, .dim = 4, .classes = 5, .train = 68000, .seed = 11};
+    struct fixture f;
+    fixture_open(&f, .graph = &many);
+    for (uint32_t slots = 65536; slots <= 65537; slots++) {
+        struct train_run run;
+        char memory[40];
+        (void)snprintf(memory, sizeof memory, "row_memory=%u", slots * 28); /* a row of 16, 12 beside it */
+        train_run_init(&run, f.world, "presort");
+        run.options = OPTIONS("io=buffered", memory);
+        run.workload.batch_size = 4000;
+        run.check_rows = true;
+        must_run(train_run_open(&run, &f.graph), &run);
+        const struct presort_sizes *const sizes = &((const struct presort *)run.state)->setup.sizes;
+        assert_int_equal(sizes->slots, slots);
+        assert_int_equal(sizes->slot_of_bytes, slots == 65536 ? 2 : 4);
+        must_run(train_run_epoch(&run, 0), &run);
+        assert_int_equal(run.wrong_values, 0);
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -797,6 +824,7 @@ int main(void)
         cmocka_unit_test(test_lists_in_memory_are_the_datasets),
         cmocka_unit_test(test_sizes_fit_the_cap),
         cmocka_unit_test(test_inputs_have_their_room),
+        cmocka_unit_test(test_slots_have_numbers_wide_enough),
     };
     alarm(HANG_SECONDS); /* a hang is a failure too */
     return cmocka_run_group_tests(tests, NULL, NULL);
