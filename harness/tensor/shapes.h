@@ -2,6 +2,7 @@
 #ifndef GNN_TENSOR_SHAPES_H
 #define GNN_TENSOR_SHAPES_H
 
+#include "harness/tensor/gat_rows.h"
 #include "harness/tensor/tensor.h"
 
 #include <assert.h>
@@ -16,6 +17,17 @@ static inline uint32_t gnn_gemm_inner(bool trans_a, bool trans_b, struct gnn_mat
     return inner;
 }
 
+/* The same of one matrix for each head. */
+static inline uint32_t gnn_head_inner(bool trans_a, bool trans_b, const struct gnn_head_mat *a,
+                                      const struct gnn_head_mat *b, const struct gnn_head_mat *c)
+{
+    const struct gnn_mat one_a = {a->data, a->rows, a->cols}, one_b = {b->data, b->rows, b->cols};
+    assert(a->stride >= a->cols);
+    assert(b->stride >= b->cols);
+    assert(c->stride >= c->cols);
+    return gnn_gemm_inner(trans_a, trans_b, one_a, one_b, (struct gnn_mat){c->data, c->rows, c->cols});
+}
+
 /* Rows of a block's targets against rows of its sources, of one width. */
 static inline void gnn_segment_shapes(struct gnn_mat targets, const struct gnn_block *b, struct gnn_mat sources)
 {
@@ -26,14 +38,39 @@ static inline void gnn_segment_shapes(struct gnn_mat targets, const struct gnn_b
     assert(b->row_start[b->dst_count] == b->edge_count);
 }
 
+/* The columns of a head in a row of att->u: `count` of them, from column h * step on. In the targets' rows and in the
+ * attention vectors they stand side by side, from h * count on. */
+struct gnn_head_cols {
+    uint64_t count, step;
+};
+
+/* Of rows that are mapped: each head has its own. */
+static inline struct gnn_head_cols gnn_own_cols(const struct gnn_attention *att)
+{
+    const uint64_t channels = att->u.cols / att->heads;
+    assert(att->u.cols % att->heads == 0);
+    return (struct gnn_head_cols){channels, channels};
+}
+
+/* Of rows as they come (gat_rows.h): all heads have all of them. */
+static inline struct gnn_head_cols gnn_shared_cols(const struct gnn_attention *att)
+{
+    return (struct gnn_head_cols){att->u.cols, 0};
+}
+
 /* Attention's output or its gradient: a row for each target, all heads side by side. */
-static inline void gnn_attend_shapes(struct gnn_mat out, const struct gnn_attention *att, const struct gnn_block *b)
+static inline void gnn_attend_cols(struct gnn_mat out, const struct gnn_attention *att, const struct gnn_block *b,
+                                   struct gnn_head_cols cols)
 {
     assert(att->heads >= 1);
     assert(att->u.rows == b->src_count);
-    assert(att->u.cols % att->heads == 0);
     assert(out.rows == b->dst_count);
-    assert(out.cols == att->u.cols);
+    assert(out.cols == att->heads * cols.count);
+}
+
+static inline void gnn_attend_shapes(struct gnn_mat out, const struct gnn_attention *att, const struct gnn_block *b)
+{
+    gnn_attend_cols(out, att, b, gnn_own_cols(att));
 }
 
 /* The slots of target i (struct gnn_attention): its edges, then the self-loop. */

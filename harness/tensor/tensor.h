@@ -142,6 +142,7 @@ struct gnn_tensor_env {
 struct gnn_profile;
 struct gnn_link_ops;
 struct gnn_group_ops;
+struct gnn_gat_rows_ops;
 struct gnn_tensor; /* a back-end's open state; starts with `ops` */
 
 struct gnn_tensor_ops {
@@ -269,8 +270,9 @@ struct gnn_tensor_ops {
     /* GNN_OK, or the first failure of any op since open (a device's launch, copy or full memory). NULL where none can
      * fail. Asked after synchronize, before results are used. */
     enum gnn_status (*check)(struct gnn_tensor *t, struct gnn_err *err);
-    const struct gnn_link_ops *link;   /* harness/tensor/link.h; NULL: the back-end cannot predict links */
-    const struct gnn_group_ops *group; /* harness/tensor/group.h; NULL: several sum their gradients on the host */
+    const struct gnn_link_ops *link;         /* harness/tensor/link.h; NULL: the back-end cannot predict links */
+    const struct gnn_group_ops *group;       /* harness/tensor/group.h; NULL: several sum their gradients on the host */
+    const struct gnn_gat_rows_ops *gat_rows; /* harness/tensor/gat_rows.h; NULL: GAT maps rows before it sums them */
 };
 
 /* The ops by name, so that a back-end declares its functions and fills its table from a list: X(op) for each. TUNED are

@@ -1,5 +1,6 @@
 #include "tests/support/op_cases.h"
 
+#include "harness/tensor/gat_rows.h"
 #include "harness/tensor/link.h"
 #include "tests/support/toy_block.h"
 
@@ -275,6 +276,76 @@ static void run_gat_back(struct op_run *run)
     output(run, grad.da_dst, att.u.cols);
 }
 
+/* ---- GAT on rows that all heads share ---- */
+
+static struct gnn_attention rows_attention(struct op_run *run)
+{
+    struct gnn_attention att = attention(run, 2);
+    att.u = matrix(run, run->shape->src, run->shape->cols);
+    return att;
+}
+
+static void run_rows_scores(struct op_run *run)
+{
+    const struct gnn_attention att = rows_attention(run);
+    run->t->ops->gat_rows->scores(run->t, &att);
+    output_mat(run, att.s);
+    output_mat(run, att.d);
+}
+
+static void run_rows_attend(struct op_run *run)
+{
+    const struct gnn_attention att = rows_attention(run);
+    const struct gnn_mat out = matrix(run, run->shape->dst, att.heads * att.u.cols);
+    run->t->ops->gat_rows->attend(run->t, out, &att, &run->block);
+    output_mat(run, out);
+}
+
+/* Variant 1: nobody asks for the gradient of the rows. */
+static void run_rows_back(struct op_run *run)
+{
+    const struct gnn_attention att = rows_attention(run);
+    const uint32_t width = att.heads * att.u.cols;
+    const struct gnn_attention_grad grad = {
+        .du = run->variant == 1 ? (struct gnn_mat){0} : matrix(run, att.u.rows, att.u.cols),
+        .da_src = vector(run, width),
+        .da_dst = vector(run, width),
+        .ds = matrix(run, att.s.rows, att.heads),
+        .dd = matrix(run, att.d.rows, att.heads),
+        .dalpha = vector(run, ((uint64_t)run->block.edge_count + att.d.rows) * att.heads),
+    };
+    run->t->ops->gat_rows->back(run->t, &grad, &att, &run->block, matrix(run, run->shape->dst, width));
+    if (grad.du.data != NULL)
+        output_mat(run, grad.du);
+    output(run, grad.da_src, width);
+    output(run, grad.da_dst, width);
+}
+
+/* One matrix for each head: side by side in rows that are longer than all of them, or one below the other. */
+static struct gnn_head_mat head_mat(struct op_run *run, uint32_t rows, uint32_t cols, bool beside)
+{
+    const uint32_t heads = run->shape->heads, stride = beside ? heads * cols + 3 : cols;
+    gnn_real *const data = vector(run, (uint64_t)rows * (beside ? stride : heads * cols));
+    return (struct gnn_head_mat){
+        .data = data, .rows = rows, .cols = cols, .stride = stride, .step = beside ? cols : (uint64_t)rows * cols};
+}
+
+/* Bits of the variant: both transpositions, a sum over heads, sums so long that they are cut. */
+static void run_rows_product(struct op_run *run)
+{
+    const bool trans_a = run->variant & 1, trans_b = run->variant & 2, summed = run->variant & 4;
+    const bool is_long = run->variant & 8;
+    const uint32_t rows = is_long ? 9 : run->shape->src, cols = is_long ? 5 : run->shape->dst + 1;
+    const uint32_t inner = is_long ? 4200 : run->shape->cols;
+    const struct gnn_head_mat a = trans_a ? head_mat(run, inner, rows, true) : head_mat(run, rows, inner, true);
+    const struct gnn_head_mat b = trans_b ? head_mat(run, cols, inner, false) : head_mat(run, inner, cols, false);
+    struct gnn_head_mat c = head_mat(run, rows, cols, !trans_a);
+    if (summed)
+        c.step = 0;
+    run->t->ops->gat_rows->product(run->t, run->shape->heads, trans_a, trans_b, -0.5f, a, b, trans_b ? 0.25f : 0, c);
+    output(run, c.data, (uint64_t)rows * (trans_a ? run->shape->heads * cols : c.stride));
+}
+
 static void run_head_mean(struct op_run *run)
 {
     const struct shape *s = run->shape;
@@ -492,6 +563,10 @@ static const struct op_case ops[] = {
      "own exponential; fused: half an ulp of a score of 2000"},
     {"gat_attend", HOOK(gat_attend), run_gat_attend, 1, 0, 1e-6, "same order of additions"},
     {"gat_back", HOOK(gat_back), run_gat_back, 1, 5e-6, 5e-6, "differences of float dot products"},
+    {"gat_rows: scores", HOOK(gat_rows), run_rows_scores, 1, 2e-6, 2e-6, "16 partial sums"},
+    {"gat_rows: attend", HOOK(gat_rows), run_rows_attend, 1, 0, 1e-6, "same order of additions"},
+    {"gat_rows: back", HOOK(gat_rows), run_rows_back, 2, 5e-6, 5e-6, "differences of float dot products"},
+    {"gat_rows: product", HOOK(gat_rows), run_rows_product, 16, 5e-6, 5e-6, "float sums of up to 4 times 4200"},
     {"head_mean", HOOK(head_mean), run_head_mean, 1, 1e-6, 1e-6, "division by the heads"},
     {"head_mean_back", HOOK(head_mean_back), run_head_mean_back, 1, 1e-6, 1e-6, "division by the heads"},
     {"activate", HOOK(activate), run_activate, 9, 3e-7, 5e-7, "own exponential"},
@@ -641,6 +716,8 @@ void op_cases_same_bits(const struct gnn_tensor_ops *table, bool on_threads)
     for (const struct op_case *op = ops; op < ops + OPS; op++) {
         struct toy_memory memory = {0};
         struct op_run run[4];
+        if (hook_missing(table, op))
+            continue;
         for (uint32_t r = 0; r < runs; r++) {
             struct gnn_tensor *t = toy_tensor_open(table, &memory, threads[r]);
             run_once(&run[r], t, op, &big, 0);

@@ -84,6 +84,7 @@ static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct g
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_cpu = {
     .name = "cpu", .open = cpu_open, .gemm = gnn_cpu_gemm, .link = &gnn_cpu_link,
+    .gat_rows = &gnn_cpu_gat_rows,
     GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(CPU) GNN_TENSOR_TUNED_OPS(CPU)
 };
 /* clang-format on */

@@ -18,6 +18,8 @@ GNN_TENSOR_PLAIN_OPS(GNN_CPU_OP)
 GNN_TENSOR_TUNED_OPS(GNN_CPU_OP)
 #undef GNN_CPU_OP
 
+extern const struct gnn_gat_rows_ops gnn_cpu_gat_rows;
+
 /* Opens a back-end whose threads are started by `start`; the table's open is this with pthread_create. */
 GNN_MUST_CHECK enum gnn_status gnn_cpu_open(const struct gnn_tensor_env *env, gnn_share_start *start,
                                             struct gnn_tensor **out, struct gnn_err *err);
@@ -35,6 +37,8 @@ struct gnn_cpu_rows {
 
 /* out (cols) = the weighted sum of the rows, in their order. */
 void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows);
+/* The same on top of what is there. */
+void gnn_cpu_add_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows);
 
 /* Fetches the rows of x that come next after those of target i. */
 static inline void gnn_cpu_prefetch_edges(const struct gnn_block *b, uint32_t i, struct gnn_mat x)

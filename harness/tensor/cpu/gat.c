@@ -1,5 +1,7 @@
-/* Graph attention (Velickovic et al. 2018) on rows of heads * channels floats. */
+/* Graph attention (Velickovic et al. 2018) on rows of heads * channels floats, and on rows that all heads share
+ * (gat_rows.h). */
 #include "harness/tensor/cpu/cpu.h"
+#include "harness/tensor/cpu/gemm.h"
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
@@ -8,6 +10,7 @@
 
 struct forward {
     struct gnn_attention att;
+    struct gnn_head_cols cols;
     struct gnn_block block;
     struct gnn_mat out;
 };
@@ -17,20 +20,25 @@ struct forward {
 static void score_rows(const void *loop, uint64_t first, uint64_t end)
 {
     const struct gnn_attention att = ((const struct forward *)loop)->att;
-    const uint64_t heads = att.heads, channels = att.u.cols / heads;
+    const struct gnn_head_cols cols = ((const struct forward *)loop)->cols;
     for (uint32_t j = (uint32_t)first; j < end; j++)
         for (uint32_t h = 0; h < att.heads; h++) {
-            const float *u = gnn_mat_row(att.u, j) + h * channels;
-            gnn_mat_row(att.s, j)[h] = gnn_lane_dot(att.a_src + h * channels, u, channels);
+            const float *u = gnn_mat_row(att.u, j) + h * cols.step;
+            gnn_mat_row(att.s, j)[h] = gnn_lane_dot(att.a_src + h * cols.count, u, cols.count);
             if (j < att.d.rows)
-                gnn_mat_row(att.d, j)[h] = gnn_lane_dot(att.a_dst + h * channels, u, channels);
+                gnn_mat_row(att.d, j)[h] = gnn_lane_dot(att.a_dst + h * cols.count, u, cols.count);
         }
+}
+
+static void scores(struct gnn_tensor *t, const struct gnn_attention *att, struct gnn_head_cols cols)
+{
+    const struct forward loop = {.att = *att, .cols = cols};
+    gnn_cpu_share(t, att->u.rows, att->u.cols * sizeof(float), score_rows, &loop);
 }
 
 void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
 {
-    const struct forward loop = {.att = *att};
-    gnn_cpu_share(t, att->u.rows, att->u.cols * sizeof(float), score_rows, &loop);
+    scores(t, att, gnn_own_cols(att));
 }
 
 static void softmax_row(const struct gnn_attention *att, const struct gnn_slots *row)
@@ -81,31 +89,37 @@ void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, 
 static void attend_rows(const void *loop, uint64_t first, uint64_t end)
 {
     const struct forward l = *(const struct forward *)loop;
-    const uint64_t heads = l.att.heads, channels = l.att.u.cols / heads;
+    const uint64_t heads = l.att.heads, count = l.cols.count;
     for (uint32_t i = (uint32_t)first; i < end; i++) {
         const struct gnn_slots row = gnn_row_slots(&l.block, i);
         gnn_cpu_prefetch_edges(&l.block, i, l.att.u);
         for (uint32_t h = 0; h < heads; h++) {
             const float *alpha = l.att.alpha + row.first * heads + h;
-            const struct gnn_cpu_rows rows = {.x = l.att.u.data + h * channels,
+            const struct gnn_cpu_rows rows = {.x = l.att.u.data + h * l.cols.step,
                                               .stride = l.att.u.cols,
                                               .col = row.col,
                                               .count = row.edges,
                                               .weight = alpha,
                                               .weight_stride = l.att.heads};
-            float *sum = gnn_mat_row(l.out, i) + h * channels;
-            gnn_cpu_sum_rows(sum, channels, &rows);
-            gnn_lane_axpy(sum, alpha[row.edges * heads], gnn_mat_row(l.att.u, i) + h * channels, channels);
+            float *sum = gnn_mat_row(l.out, i) + h * count;
+            gnn_cpu_sum_rows(sum, count, &rows);
+            gnn_lane_axpy(sum, alpha[row.edges * heads], gnn_mat_row(l.att.u, i) + h * l.cols.step, count);
         }
     }
+}
+
+static void attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att, const struct gnn_block *b,
+                   struct gnn_head_cols cols)
+{
+    gnn_attend_cols(out, att, b, cols);
+    const struct forward loop = {.att = *att, .cols = cols, .block = *b, .out = out};
+    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, out.cols), attend_rows, &loop);
 }
 
 void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
                         const struct gnn_block *b)
 {
-    gnn_attend_shapes(out, att, b);
-    const struct forward loop = {.att = *att, .block = *b, .out = out};
-    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, out.cols), attend_rows, &loop);
+    attend(t, out, att, b, gnn_own_cols(att));
 }
 
 /* ---- backward: over the targets, then over the sources, then over the columns ---- */
@@ -113,6 +127,7 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 struct backward {
     struct gnn_attention_grad grad;
     struct gnn_attention att;
+    struct gnn_head_cols cols;
     struct gnn_block block;
     struct gnn_mat dout;
     struct gnn_cpu_transpose by_source;
@@ -123,13 +138,13 @@ struct backward {
 static void target_back(const struct backward *l, const struct gnn_slots *row, uint32_t h)
 {
     const struct gnn_attention *att = &l->att;
-    const uint64_t heads = att->heads, channels = att->u.cols / heads;
-    const float *alpha = att->alpha + row->first * heads + h, *dout = gnn_mat_row(l->dout, row->self) + h * channels;
+    const uint64_t heads = att->heads, count = l->cols.count, from = h * l->cols.step;
+    const float *alpha = att->alpha + row->first * heads + h, *dout = gnn_mat_row(l->dout, row->self) + h * count;
     float *dalpha = l->grad.dalpha + row->first * heads + h;
     float g = 0;
     for (uint32_t k = 0; k <= row->edges; k++) {
         const uint32_t j = gnn_slot_source(row, k);
-        dalpha[k * heads] = gnn_lane_dot(dout, gnn_mat_row(att->u, j) + h * channels, channels);
+        dalpha[k * heads] = gnn_lane_dot(dout, gnn_mat_row(att->u, j) + from, count);
         g += alpha[k * heads] * dalpha[k * heads];
     }
     const float target = gnn_mat_row(att->d, row->self)[h];
@@ -154,28 +169,37 @@ static void targets_back(const void *loop, uint64_t first, uint64_t end)
     }
 }
 
+/* What every head h adds to a row of u, w_h times row h of `from`: to its own columns, or all to the same ones. */
+static void add_heads(float *u, const float *w, const float *from, uint64_t heads, struct gnn_head_cols cols)
+{
+    uint64_t h = 0;
+    for (; cols.step == 0 && h + 4 <= heads; h += 4) {
+        const float *const head = from + h * cols.count;
+        const float *const four[4] = {head, head + cols.count, head + 2 * cols.count, head + 3 * cols.count};
+        gnn_lane_add_four(u, w + h, four, cols.count);
+    }
+    for (; h < heads; h++)
+        gnn_lane_axpy(u + h * cols.step, w[h], from + h * cols.count, cols.count);
+}
+
 /* What source j gets through one slot of target i. */
 static void slot_back(const struct backward *l, uint32_t j, uint32_t i, uint64_t slot)
 {
-    const uint64_t heads = l->att.heads, channels = l->att.u.cols / heads;
-    const float *alpha = l->att.alpha + slot * heads, *dalpha = l->grad.dalpha + slot * heads;
-    float *du = gnn_mat_row(l->grad.du, j), *ds = gnn_mat_row(l->grad.ds, j);
-    const float *dout = gnn_mat_row(l->dout, i);
-    for (uint32_t h = 0; h < heads; h++) {
-        gnn_lane_axpy(du + h * channels, alpha[h], dout + h * channels, channels);
+    const uint64_t heads = l->att.heads;
+    const float *dalpha = l->grad.dalpha + slot * heads;
+    float *ds = gnn_mat_row(l->grad.ds, j);
+    add_heads(gnn_mat_row(l->grad.du, j), l->att.alpha + slot * heads, gnn_mat_row(l->dout, i), heads, l->cols);
+    for (uint32_t h = 0; h < heads; h++)
         ds[h] += dalpha[h];
-    }
 }
 
 /* What reaches u_j through its scores: du_j += ds_j a, on both sides. ds_j is complete. */
 static void scores_back(const struct backward *l, uint32_t j)
 {
-    const uint64_t heads = l->att.heads, channels = l->att.u.cols / heads;
     float *du = gnn_mat_row(l->grad.du, j);
-    for (uint32_t h = 0; h < heads; h++)
-        gnn_lane_axpy(du + h * channels, gnn_mat_row(l->grad.ds, j)[h], l->att.a_src + h * channels, channels);
-    for (uint32_t h = 0; j < l->grad.dd.rows && h < heads; h++)
-        gnn_lane_axpy(du + h * channels, gnn_mat_row(l->grad.dd, j)[h], l->att.a_dst + h * channels, channels);
+    add_heads(du, gnn_mat_row(l->grad.ds, j), l->att.a_src, l->att.heads, l->cols);
+    if (j < l->grad.dd.rows)
+        add_heads(du, gnn_mat_row(l->grad.dd, j), l->att.a_dst, l->att.heads, l->cols);
 }
 
 static void clear_sources(const struct backward *l, uint32_t first, uint32_t count)
@@ -232,11 +256,15 @@ static void place_slots(const struct backward *l)
     }
 }
 
-/* da += sum_j w_j u_j over columns [first, end), w_j one for each head. */
-static void add_weighted(float *da, const float *w, const float *u, uint64_t first, uint64_t end, uint64_t channels)
+/* da += w_h u_h over columns [first, end) of u, which are one head's each, or every head's. */
+static void add_weighted(float *da, const float *w, const float *u, const struct backward *l, uint64_t first,
+                         uint64_t end)
 {
-    for (uint64_t c = first; c < end;) {
-        const uint64_t h = c / channels, to = gnn_min_u64((h + 1) * channels, end);
+    const uint64_t count = l->cols.count;
+    for (uint64_t h = 0; l->cols.step == 0 && h < l->att.heads; h++)
+        gnn_lane_axpy(da + h * count + first, w[h], u + first, end - first);
+    for (uint64_t c = first; l->cols.step > 0 && c < end;) {
+        const uint64_t h = c / count, to = gnn_min_u64((h + 1) * count, end);
         gnn_lane_axpy(da + c, w[h], u + c, to - c);
         c = to;
     }
@@ -246,25 +274,30 @@ static void add_weighted(float *da, const float *w, const float *u, uint64_t fir
 static void vectors_back(const void *loop, uint64_t first, uint64_t end)
 {
     const struct backward *const l = loop;
-    const uint64_t channels = l->att.u.cols / l->att.heads, from = first * l->piece;
-    const uint64_t to = gnn_min_u64(end * l->piece, l->att.u.cols);
-    memset(l->grad.da_src + from, 0, (to - from) * sizeof(float));
-    memset(l->grad.da_dst + from, 0, (to - from) * sizeof(float));
+    const uint64_t from = first * l->piece, to = gnn_min_u64(end * l->piece, l->att.u.cols);
+    const uint64_t rounds = l->cols.step == 0 ? l->att.heads : 1;
+    for (uint64_t k = 0; k < rounds; k++) {
+        memset(l->grad.da_src + k * l->att.u.cols + from, 0, (to - from) * sizeof(float));
+        memset(l->grad.da_dst + k * l->att.u.cols + from, 0, (to - from) * sizeof(float));
+    }
     for (uint32_t j = 0; j < l->att.u.rows; j++) {
         const float *u = gnn_mat_row(l->att.u, j);
-        add_weighted(l->grad.da_src, gnn_mat_row(l->grad.ds, j), u, from, to, channels);
+        add_weighted(l->grad.da_src, gnn_mat_row(l->grad.ds, j), u, l, from, to);
         if (j < l->grad.dd.rows)
-            add_weighted(l->grad.da_dst, gnn_mat_row(l->grad.dd, j), u, from, to, channels);
+            add_weighted(l->grad.da_dst, gnn_mat_row(l->grad.dd, j), u, l, from, to);
     }
 }
 
-void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
-                      const struct gnn_block *b, struct gnn_mat dout)
+static void back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                 const struct gnn_block *b, struct gnn_mat dout, struct gnn_head_cols cols)
 {
-    gnn_attend_shapes(dout, att, b);
     const uint64_t share = gnn_div_up(att->u.cols, gnn_cpu_threads(t));
-    struct backward loop = {
-        .grad = *grad, .att = *att, .block = *b, .dout = dout, .piece = (uint32_t)gnn_round_up(share, GNN_LINE_FLOATS)};
+    struct backward loop = {.grad = *grad,
+                            .att = *att,
+                            .cols = cols,
+                            .block = *b,
+                            .dout = dout,
+                            .piece = (uint32_t)gnn_round_up(share, GNN_LINE_FLOATS)};
     const uint64_t slots = (uint64_t)b->edge_count + b->dst_count;
     gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(slots, b->dst_count, dout.cols), targets_back, &loop);
     if (slots * dout.cols * sizeof(float) < GNN_SHARE_LOOP_BYTES ||
@@ -277,3 +310,110 @@ void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *gra
     gnn_cpu_share(t, gnn_div_up(att->u.cols, loop.piece), (uint64_t)att->u.rows * loop.piece * sizeof(float),
                   vectors_back, &loop);
 }
+
+void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                      const struct gnn_block *b, struct gnn_mat dout)
+{
+    gnn_attend_shapes(dout, att, b);
+    back(t, grad, att, b, dout, gnn_own_cols(att));
+}
+
+/* ---- rows as they come ---- */
+
+static void rows_scores(struct gnn_tensor *t, const struct gnn_attention *att)
+{
+    scores(t, att, gnn_shared_cols(att));
+}
+
+static void rows_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
+                        const struct gnn_block *b)
+{
+    attend(t, out, att, b, gnn_shared_cols(att));
+}
+
+/* Where nobody asks for the gradient of x that of the attention vectors needs no sum over a source's edges: stripes of
+ * targets add up what their slots do, while the rows are in the cache, and the stripes' sums are added in their order.
+ * How many there are depends on the sizes alone. */
+enum { STRIPES_MOST = 64, STRIPE_TARGETS = 16 };
+
+struct stripes {
+    struct backward back;
+    uint64_t width;   /* of an attention vector */
+    uint32_t targets; /* of each but the last */
+    float *sums;      /* of both vectors, of every stripe but the first, whose sums are the result's beginning */
+};
+
+static float *stripe_sum(const struct stripes *l, uint64_t stripe, bool src)
+{
+    if (stripe == 0)
+        return src ? l->back.grad.da_src : l->back.grad.da_dst;
+    return l->sums + (2 * (stripe - 1) + (src ? 0 : 1)) * l->width;
+}
+
+/* What a row's slots add to the attention vectors' gradients: dalpha x_j on the sources' side, dd x_i on the row's. */
+static void add_vectors(const struct backward *l, const struct gnn_slots *row, float *da_src, float *da_dst)
+{
+    const uint64_t heads = l->att.heads, cols = l->att.u.cols;
+    const float *self = gnn_mat_row(l->att.u, row->self);
+    for (uint64_t h = 0; h < heads; h++) {
+        const float *dalpha = l->grad.dalpha + row->first * heads + h;
+        const struct gnn_cpu_rows rows = {.x = l->att.u.data,
+                                          .stride = cols,
+                                          .col = row->col,
+                                          .count = row->edges,
+                                          .weight = dalpha,
+                                          .weight_stride = l->att.heads};
+        gnn_cpu_add_rows(da_src + h * cols, cols, &rows);
+        gnn_lane_axpy(da_src + h * cols, dalpha[row->edges * heads], self, cols);
+        gnn_lane_axpy(da_dst + h * cols, gnn_mat_row(l->grad.dd, row->self)[h], self, cols);
+    }
+}
+
+static void stripes_back(const void *loop, uint64_t first, uint64_t end)
+{
+    const struct stripes *const l = loop;
+    for (uint64_t stripe = first; stripe < end; stripe++) {
+        float *const da_src = stripe_sum(l, stripe, true), *const da_dst = stripe_sum(l, stripe, false);
+        const uint32_t start = (uint32_t)stripe * l->targets;
+        const uint32_t stop = (uint32_t)gnn_min_u64((uint64_t)start + l->targets, l->back.block.dst_count);
+        memset(da_src, 0, l->width * sizeof *da_src);
+        memset(da_dst, 0, l->width * sizeof *da_dst);
+        for (uint32_t i = start; i < stop; i++) {
+            const struct gnn_slots row = gnn_row_slots(&l->back.block, i);
+            targets_back(&l->back, i, i + 1);
+            add_vectors(&l->back, &row, da_src, da_dst);
+        }
+    }
+}
+
+/* The sums lie where a source's would: ds is of no use here. */
+static void back_to_vectors(struct gnn_tensor *t, const struct backward *back)
+{
+    const uint64_t cols = back->att.u.cols, dst = back->block.dst_count;
+    const uint64_t room = 1 + back->grad.ds.rows / (2 * cols);
+    const uint64_t wanted = gnn_min_u64(gnn_min_u64(gnn_div_up(dst, STRIPE_TARGETS), STRIPES_MOST), room);
+    const uint64_t targets = gnn_div_up(dst, gnn_max_u64(wanted, 1));
+    const uint64_t slots = (uint64_t)back->block.edge_count + dst;
+    const struct stripes loop = {
+        .back = *back, .width = back->att.heads * cols, .targets = (uint32_t)targets, .sums = back->grad.ds.data};
+    const uint64_t count = targets == 0 ? 1 : gnn_div_up(dst, targets); /* without targets both vectors become 0 */
+    gnn_cpu_share(t, count, slots * back->dout.cols * sizeof(float) / count, stripes_back, &loop);
+    for (uint64_t stripe = 1; stripe < count; stripe++) {
+        gnn_cpu_add(t, back->grad.da_src, stripe_sum(&loop, stripe, true), loop.width);
+        gnn_cpu_add(t, back->grad.da_dst, stripe_sum(&loop, stripe, false), loop.width);
+    }
+}
+
+static void rows_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                      const struct gnn_block *b, struct gnn_mat dout)
+{
+    const struct gnn_head_cols cols = gnn_shared_cols(att);
+    gnn_attend_cols(dout, att, b, cols);
+    if (grad->du.data != NULL)
+        back(t, grad, att, b, dout, cols);
+    else
+        back_to_vectors(t, &(struct backward){.grad = *grad, .att = *att, .cols = cols, .block = *b, .dout = dout});
+}
+
+const struct gnn_gat_rows_ops gnn_cpu_gat_rows = {
+    .scores = rows_scores, .attend = rows_attend, .back = rows_back, .product = gnn_cpu_gat_rows_product};

@@ -10,7 +10,8 @@
  * packs: below 1 % with these. */
 enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8 };
 enum { PART_TERMS = 2048, PARTS = 8 };
-enum { GRANULE = 16 }; /* parts begin at multiples: BLAS works on as many at once */
+enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves a byte */
+enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */
 
 static struct gnn_gemm_cut cut_into(bool of_sums, uint32_t length, uint32_t count)
 {
@@ -32,8 +33,9 @@ struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uin
 
 struct product {
     bool trans_a, trans_b;
+    uint32_t heads; /* of the last three; gat_rows.h */
     float alpha, beta;
-    struct gnn_mat a, b, c;
+    struct gnn_head_mat a, b, c;
     uint32_t inner;
     struct gnn_gemm_cut cut;
     float *parts; /* of a cut sum: (count - 1, rows, cols) */
@@ -49,23 +51,34 @@ static struct range part_of(uint32_t length, const struct gnn_gemm_cut *cut, uin
     return (struct range){first, gnn_min_u32(length - first, cut->step)};
 }
 
-/* out = alpha times the product of some rows over some terms, and beta times out. */
-static void multiply(const struct product *p, struct range rows, struct range terms, float beta, float *out)
+/* Where head h's matrix is from (row, col) on. */
+static float *place(const struct gnn_head_mat *m, uint64_t h, uint64_t row, uint64_t col)
 {
-    const uint64_t a_row = p->trans_a ? terms.first : rows.first, a_col = p->trans_a ? rows.first : terms.first;
-    const uint64_t b_row = p->trans_b ? 0 : terms.first, b_col = p->trans_b ? terms.first : 0;
-    cblas_sgemm(CblasRowMajor, p->trans_a ? CblasTrans : CblasNoTrans, p->trans_b ? CblasTrans : CblasNoTrans,
-                (blasint)rows.count, (blasint)p->c.cols, (blasint)terms.count, p->alpha,
-                p->a.data + a_row * p->a.cols + a_col, (blasint)p->a.cols, p->b.data + b_row * p->b.cols + b_col,
-                (blasint)p->b.cols, beta, out, (blasint)p->c.cols);
+    return m->data + h * m->step + row * m->stride + col;
 }
 
+/* out = alpha times the product of some rows over some terms, and beta times out. */
+static void multiply(const struct product *p, uint64_t h, struct range rows, struct range terms, float beta, float *out,
+                     uint32_t out_stride)
+{
+    const float *const a =
+        p->trans_a ? place(&p->a, h, terms.first, rows.first) : place(&p->a, h, rows.first, terms.first);
+    const float *const b = p->trans_b ? place(&p->b, h, 0, terms.first) : place(&p->b, h, terms.first, 0);
+    cblas_sgemm(CblasRowMajor, p->trans_a ? CblasTrans : CblasNoTrans, p->trans_b ? CblasTrans : CblasNoTrans,
+                (blasint)rows.count, (blasint)p->c.cols, (blasint)terms.count, p->alpha, a, (blasint)p->a.stride, b,
+                (blasint)p->b.stride, beta, out, (blasint)out_stride);
+}
+
+/* A panel of one head's rows; where the heads are summed, of all of them in their order. */
 static void multiply_panels(const void *loop, uint64_t first, uint64_t end)
 {
     const struct product *const p = loop;
+    const bool summed = p->c.step == 0;
     for (uint64_t k = first; k < end; k++) {
-        const struct range rows = part_of(p->c.rows, &p->cut, k);
-        multiply(p, rows, (struct range){0, p->inner}, p->beta, gnn_mat_row(p->c, rows.first));
+        const struct range rows = part_of(p->c.rows, &p->cut, k % p->cut.count), terms = {0, p->inner};
+        const uint64_t from = summed ? 0 : k / p->cut.count, to = summed ? p->heads : from + 1;
+        for (uint64_t h = from; h < to; h++)
+            multiply(p, h, rows, terms, summed && h > 0 ? 1 : p->beta, place(&p->c, h, rows.first, 0), p->c.stride);
     }
 }
 
@@ -75,32 +88,61 @@ static void multiply_parts(const void *loop, uint64_t first, uint64_t end)
     const struct product *const p = loop;
     const struct range rows = {0, p->c.rows};
     const uint64_t size = (uint64_t)p->c.rows * p->c.cols;
-    for (uint64_t k = first; k < end; k++)
-        multiply(p, rows, part_of(p->inner, &p->cut, k), k == 0 ? p->beta : 0,
-                 k == 0 ? p->c.data : p->parts + (k - 1) * size);
+    for (uint64_t k = first; k < end; k++) {
+        const struct range terms = part_of(p->inner, &p->cut, k);
+        if (k == 0)
+            multiply(p, 0, rows, terms, p->beta, p->c.data, p->c.stride);
+        else
+            multiply(p, 0, rows, terms, 0, p->parts + (k - 1) * size, p->c.cols);
+    }
 }
 
 static void add_parts(const struct product *p)
 {
     const uint64_t size = (uint64_t)p->c.rows * p->c.cols;
-    float *restrict sum = p->c.data;
-    for (uint32_t k = 1; k < p->cut.count; k++) {
-        const float *restrict part = p->parts + (k - 1) * size;
-        for (uint64_t i = 0; i < size; i++)
-            sum[i] += part[i];
+    for (uint32_t k = 1; k < p->cut.count; k++)
+        for (uint64_t i = 0; i < p->c.rows; i++) {
+            const float *restrict part = p->parts + (k - 1) * size + i * p->c.cols;
+            float *restrict sum = place(&p->c, 0, i, 0);
+            for (uint64_t j = 0; j < p->c.cols; j++)
+                sum[j] += part[j];
+        }
+}
+
+/* Runs fn over `items` calls of BLAS of so many multiplications each. */
+static void run_calls(struct gnn_tensor *t, const struct product *p, uint64_t items, gnn_share_fn *fn)
+{
+    const uint64_t each = (uint64_t)p->c.rows * p->c.cols * p->inner / gnn_max_u32(p->cut.count, 1);
+    if (gnn_cpu_state(t)->one_product)
+        fn(p, 0, items);
+    else
+        gnn_cpu_share(t, items, gnn_min_u64(each / PRODUCTS_PER_BYTE, GNN_SHARE_LOOP_BYTES), fn, p);
+}
+
+/* A cut sum has its parts' memory to itself, so that heads come one after the other. */
+static void multiply_sums(struct gnn_tensor *t, const struct product *all)
+{
+    struct product p = *all;
+    for (uint32_t h = 0; h < all->heads; h++) {
+        p.a.data = place(&all->a, h, 0, 0);
+        p.b.data = place(&all->b, h, 0, 0);
+        p.c.data = place(&all->c, h, 0, 0);
+        p.beta = all->c.step == 0 && h > 0 ? 1 : all->beta;
+        run_calls(t, &p, p.cut.count, multiply_parts);
+        add_parts(&p);
     }
 }
 
-void gnn_cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
-                  gnn_real beta, struct gnn_mat c)
+void gnn_cpu_gat_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a, bool trans_b, float alpha,
+                              struct gnn_head_mat a, struct gnn_head_mat b, float beta, struct gnn_head_mat c)
 {
-    const struct gnn_cpu_state *const state = gnn_cpu_state(t);
-    const uint32_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
+    const uint32_t inner = gnn_head_inner(trans_a, trans_b, &a, &b, &c);
     assert(a.rows <= INT32_MAX);
     assert(b.rows <= INT32_MAX);
     assert(c.rows <= INT32_MAX);
     const struct product p = {.trans_a = trans_a,
                               .trans_b = trans_b,
+                              .heads = heads,
                               .alpha = alpha,
                               .beta = beta,
                               .a = a,
@@ -108,12 +150,20 @@ void gnn_cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alp
                               .c = c,
                               .inner = inner,
                               .cut = gnn_gemm_cut(trans_a, c.rows, c.cols, inner),
-                              .parts = state->parts};
-    gnn_share_fn *const fn = p.cut.of_sums ? multiply_parts : multiply_panels;
-    if (state->one_product)
-        fn(&p, 0, p.cut.count);
-    else
-        gnn_cpu_share(t, p.cut.count, GNN_SHARE_LOOP_BYTES, fn, &p);
+                              .parts = gnn_cpu_state(t)->parts};
     if (p.cut.of_sums)
-        add_parts(&p);
+        multiply_sums(t, &p);
+    else
+        run_calls(t, &p, (uint64_t)p.cut.count * (c.step == 0 ? 1 : heads), multiply_panels);
+}
+
+static struct gnn_head_mat whole(struct gnn_mat m)
+{
+    return (struct gnn_head_mat){.data = m.data, .rows = m.rows, .cols = m.cols, .stride = m.cols};
+}
+
+void gnn_cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
+                  gnn_real beta, struct gnn_mat c)
+{
+    gnn_cpu_gat_rows_product(t, 1, trans_a, trans_b, alpha, whole(a), whole(b), beta, whole(c));
 }

@@ -8,6 +8,7 @@
 #ifndef GNN_TENSOR_CPU_GEMM_H
 #define GNN_TENSOR_CPU_GEMM_H
 
+#include "harness/tensor/gat_rows.h"
 #include "harness/tensor/tensor.h"
 
 /* What all parts of a cut sum but the first take together: the back-end's own memory. */
@@ -23,5 +24,6 @@ struct gnn_gemm_cut {
 struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uint32_t inner);
 
 GNN_TENSOR_OP(gemm) gnn_cpu_gemm;
+GNN_GAT_ROWS_OP(product) gnn_cpu_gat_rows_product;
 
 #endif

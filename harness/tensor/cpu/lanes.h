@@ -84,6 +84,15 @@ static inline void gnn_lane_axpy(float *restrict y, float a, const float *restri
         y[k] += a * x[k];
 }
 
+/* y += the sum of four weighted rows, added in their order: y is read and written once for all of them. */
+static inline void gnn_lane_add_four(float *restrict y, const float *restrict w, const float *const *x, uint64_t count)
+{
+    const float *restrict x0 = x[0], *restrict x1 = x[1], *restrict x2 = x[2], *restrict x3 = x[3];
+    const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+    for (uint64_t k = 0; k < count; k++)
+        y[k] = (((y[k] + w0 * x0[k]) + w1 * x1[k]) + w2 * x2[k]) + w3 * x3[k];
+}
+
 /* A row that is about to be read at random: the hardware prefetcher does not know. */
 static inline void gnn_prefetch_row(const float *row, uint32_t cols)
 {

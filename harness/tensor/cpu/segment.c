@@ -11,12 +11,22 @@ static void copy_scaled(float *restrict out, float w, const float *restrict x, u
         out[c] = w * x[c];
 }
 
-static void add_four(float *restrict out, const float *restrict w, const float *const *x, uint64_t cols)
+/* out += the weighted sum of the rows from number k on. */
+static void add_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows, uint32_t k)
 {
-    const float *restrict x0 = x[0], *restrict x1 = x[1], *restrict x2 = x[2], *restrict x3 = x[3];
-    const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-    for (uint64_t c = 0; c < cols; c++)
-        out[c] = (((out[c] + w0 * x0[c]) + w1 * x1[c]) + w2 * x2[c]) + w3 * x3[c];
+    const float *w = rows->weight;
+    for (; k + 4 <= rows->count; k += 4) {
+        const float *x[4];
+        float four[4];
+        for (uint32_t l = 0; l < 4; l++) {
+            x[l] = rows->x + rows->col[k + l] * rows->stride;
+            four[l] = w == NULL ? 1 : w[(uint64_t)(k + l) * rows->weight_stride];
+        }
+        gnn_lane_add_four(out, four, x, cols);
+    }
+    for (; k < rows->count; k++)
+        gnn_lane_axpy(out, w == NULL ? 1 : w[(uint64_t)k * rows->weight_stride], rows->x + rows->col[k] * rows->stride,
+                      cols);
 }
 
 void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows)
@@ -25,21 +35,13 @@ void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows
         memset(out, 0, cols * sizeof *out);
         return;
     }
-    const float *w = rows->weight;
-    uint32_t k = 0;
-    copy_scaled(out, w == NULL ? 1 : w[0], rows->x + rows->col[0] * rows->stride, cols);
-    for (k = 1; k + 4 <= rows->count; k += 4) {
-        const float *x[4];
-        float four[4];
-        for (uint32_t l = 0; l < 4; l++) {
-            x[l] = rows->x + rows->col[k + l] * rows->stride;
-            four[l] = w == NULL ? 1 : w[(uint64_t)(k + l) * rows->weight_stride];
-        }
-        add_four(out, four, x, cols);
-    }
-    for (; k < rows->count; k++)
-        gnn_lane_axpy(out, w == NULL ? 1 : w[(uint64_t)k * rows->weight_stride], rows->x + rows->col[k] * rows->stride,
-                      cols);
+    copy_scaled(out, rows->weight == NULL ? 1 : rows->weight[0], rows->x + rows->col[0] * rows->stride, cols);
+    add_rows(out, cols, rows, 1);
+}
+
+void gnn_cpu_add_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows)
+{
+    add_rows(out, cols, rows, 0);
 }
 
 static void row_max(float *restrict out, uint32_t *restrict argmax, const struct gnn_block *b, uint32_t i,
@@ -169,7 +171,7 @@ struct gather {
     struct gnn_cpu_transpose by_source;
 };
 
-/* As add_four, on top of what is there. */
+/* As add_rows, on top of what is there. */
 static void add_edges(float *restrict out, const struct gnn_cpu_edge *edge, uint32_t count, struct gnn_mat x)
 {
     uint32_t k = 0;
@@ -180,7 +182,7 @@ static void add_edges(float *restrict out, const struct gnn_cpu_edge *edge, uint
             row[l] = gnn_mat_row(x, edge[k + l].target);
             four[l] = edge[k + l].of.weight;
         }
-        add_four(out, four, row, x.cols);
+        gnn_lane_add_four(out, four, row, x.cols);
     }
     for (; k < count; k++)
         gnn_lane_axpy(out, edge[k].of.weight, gnn_mat_row(x, edge[k].target), x.cols);

@@ -107,4 +107,5 @@ const struct gnn_tensor_ops gnn_tensor_cuda = {
     .check = cuda_check,
     .link = &gnn_cuda_link,
     .group = &gnn_cuda_group,
+    .gat_rows = nullptr, /* no kernels: rows are mapped first */
 };

@@ -15,6 +15,7 @@ static enum gnn_status ref_open(const struct gnn_tensor_env *env, const struct g
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_ref = {
     .name = "ref", .open = ref_open, .gemm = gnn_ref_gemm, .link = &gnn_ref_link,
+    .gat_rows = &gnn_ref_gat_rows,
     GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(REF) GNN_TENSOR_TUNED_OPS(REF)
 };
 /* clang-format on */

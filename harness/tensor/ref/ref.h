@@ -20,4 +20,6 @@ GNN_TENSOR_TUNED_OPS(GNN_REF_OP)
 GNN_REF_OP(gemm)
 #undef GNN_REF_OP
 
+extern const struct gnn_gat_rows_ops gnn_ref_gat_rows;
+
 #endif
