@@ -21,13 +21,12 @@ static void score_rows(const void *loop, uint64_t first, uint64_t end)
 {
     const struct gnn_attention att = ((const struct forward *)loop)->att;
     const struct gnn_head_cols cols = ((const struct forward *)loop)->cols;
-    for (uint32_t j = (uint32_t)first; j < end; j++)
-        for (uint32_t h = 0; h < att.heads; h++) {
-            const float *u = gnn_mat_row(att.u, j) + h * cols.step;
-            gnn_mat_row(att.s, j)[h] = gnn_lane_dot(att.a_src + h * cols.count, u, cols.count);
-            if (j < att.d.rows)
-                gnn_mat_row(att.d, j)[h] = gnn_lane_dot(att.a_dst + h * cols.count, u, cols.count);
-        }
+    for (uint32_t j = (uint32_t)first; j < end; j++) {
+        const float *u = gnn_mat_row(att.u, j);
+        gnn_lane_dots(gnn_mat_row(att.s, j), att.a_src, cols.count, u, cols.step, att.heads, cols.count);
+        if (j < att.d.rows)
+            gnn_lane_dots(gnn_mat_row(att.d, j), att.a_dst, cols.count, u, cols.step, att.heads, cols.count);
+    }
 }
 
 static void scores(struct gnn_tensor *t, const struct gnn_attention *att, struct gnn_head_cols cols)
@@ -138,15 +137,12 @@ struct backward {
 static void target_back(const struct backward *l, const struct gnn_slots *row, uint32_t h)
 {
     const struct gnn_attention *att = &l->att;
-    const uint64_t heads = att->heads, count = l->cols.count, from = h * l->cols.step;
-    const float *alpha = att->alpha + row->first * heads + h, *dout = gnn_mat_row(l->dout, row->self) + h * count;
+    const uint64_t heads = att->heads;
+    const float *alpha = att->alpha + row->first * heads + h;
     float *dalpha = l->grad.dalpha + row->first * heads + h;
     float g = 0;
-    for (uint32_t k = 0; k <= row->edges; k++) {
-        const uint32_t j = gnn_slot_source(row, k);
-        dalpha[k * heads] = gnn_lane_dot(dout, gnn_mat_row(att->u, j) + from, count);
+    for (uint32_t k = 0; k <= row->edges; k++)
         g += alpha[k * heads] * dalpha[k * heads];
-    }
     const float target = gnn_mat_row(att->d, row->self)[h];
     float sum = 0;
     for (uint32_t k = 0; k <= row->edges; k++) {
@@ -158,12 +154,22 @@ static void target_back(const struct backward *l, const struct gnn_slots *row, u
     gnn_mat_row(l->grad.dd, row->self)[h] = sum;
 }
 
+/* dalpha of a row's slots, all heads of a slot together. */
+static void slots_back(const struct backward *l, const struct gnn_slots *row)
+{
+    const uint64_t heads = l->att.heads;
+    for (uint32_t k = 0; k <= row->edges; k++)
+        gnn_lane_dots(l->grad.dalpha + (row->first + k) * heads, gnn_mat_row(l->dout, row->self), l->cols.count,
+                      gnn_mat_row(l->att.u, gnn_slot_source(row, k)), l->cols.step, heads, l->cols.count);
+}
+
 static void targets_back(const void *loop, uint64_t first, uint64_t end)
 {
     const struct backward *const l = loop;
     for (uint32_t i = (uint32_t)first; i < end; i++) {
         const struct gnn_slots row = gnn_row_slots(&l->block, i);
         gnn_cpu_prefetch_edges(&l->block, i, l->att.u);
+        slots_back(l, &row);
         for (uint32_t h = 0; h < l->att.heads; h++)
             target_back(l, &row, h);
     }

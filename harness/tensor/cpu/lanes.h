@@ -56,14 +56,16 @@ static inline float gnn_lane_expm1(float x)
     return e.scale * e.less + (e.scale - 1.0f);
 }
 
+/* Halves are added on until one is left; written out, as the compiler keeps loops of unknown length in memory. */
 static inline float gnn_lane_fold(const float *lane)
 {
-    float half[GNN_LANES];
-    memcpy(half, lane, sizeof half);
-    for (int width = GNN_LANES / 2; width >= 1; width /= 2)
-        for (int l = 0; l < width; l++)
-            half[l] += half[l + width];
-    return half[0];
+    float eight[8], four[4];
+    _Static_assert(GNN_LANES == 16, "folded four times");
+    for (uint32_t l = 0; l < 8; l++)
+        eight[l] = lane[l] + lane[l + 8];
+    for (uint32_t l = 0; l < 4; l++)
+        four[l] = eight[l] + eight[l + 4];
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 static inline float gnn_lane_dot(const float *restrict a, const float *restrict b, uint64_t count)
@@ -76,6 +78,37 @@ static inline float gnn_lane_dot(const float *restrict a, const float *restrict 
     for (uint32_t l = 0; k + l < count; l++)
         lane[l] += a[k + l] * b[k + l];
     return gnn_lane_fold(lane);
+}
+
+/* out[h] = gnn_lane_dot(a + h * a_step, b + h * b_step, count), to the bit; four at a time, whose sums do not wait for
+ * each other. */
+static inline void gnn_lane_dots(float *restrict out, const float *restrict a, uint64_t a_step, const float *restrict b,
+                                 uint64_t b_step, uint64_t heads, uint64_t count)
+{
+    uint64_t h = 0;
+    for (; h + 4 <= heads; h += 4) {
+        float lane[4][GNN_LANES] = {{0}};
+        uint64_t k = 0;
+        const float *a0 = a + h * a_step, *a1 = a0 + a_step, *a2 = a1 + a_step, *a3 = a2 + a_step;
+        const float *b0 = b + h * b_step, *b1 = b0 + b_step, *b2 = b1 + b_step, *b3 = b2 + b_step;
+        for (; k + GNN_LANES <= count; k += GNN_LANES)
+            for (uint32_t l = 0; l < GNN_LANES; l++) {
+                lane[0][l] += a0[k + l] * b0[k + l];
+                lane[1][l] += a1[k + l] * b1[k + l];
+                lane[2][l] += a2[k + l] * b2[k + l];
+                lane[3][l] += a3[k + l] * b3[k + l];
+            }
+        for (uint32_t l = 0; k + l < count; l++) {
+            lane[0][l] += a0[k + l] * b0[k + l];
+            lane[1][l] += a1[k + l] * b1[k + l];
+            lane[2][l] += a2[k + l] * b2[k + l];
+            lane[3][l] += a3[k + l] * b3[k + l];
+        }
+        for (uint32_t l = 0; l < 4; l++)
+            out[h + l] = gnn_lane_fold(lane[l]);
+    }
+    for (; h < heads; h++)
+        out[h] = gnn_lane_dot(a + h * a_step, b + h * b_step, count);
 }
 
 static inline void gnn_lane_axpy(float *restrict y, float a, const float *restrict x, uint64_t count)
