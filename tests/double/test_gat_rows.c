@@ -276,6 +276,11 @@ static const struct choice_case choices[] = {
     {"many features", 0, 3703, 8, 8, {100, 2000, 1000}, false},
     {"many features, few of them targets", 0, 3703, 8, 8, {1, 3327, 30}, false},
     {"only targets", 0, 128, 4, 64, {1000, 1000, 10000}, false},
+    /* where the sums are the longer, the gradient of x is for one way and against the other */
+    {"its products weigh", 1, 300, 2, 48, {1000, 7000, 12000}, true},
+    {"no gradient, fewer products", 0, 300, 2, 48, {1000, 7000, 12000}, false},
+    {"its sums weigh", 1, 256, 4, 20, {1000, 20000, 10000}, false},
+    {"no gradient, fewer sums", 0, 256, 4, 20, {1000, 20000, 10000}, true},
     {"nothing", 0, 128, 4, 64, {0, 0, 0}, false},
     {"beyond 64 bits", 1, 16384, 1, 16384, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, false},
 };
