@@ -10,10 +10,12 @@
 #include "harness/tensor/gat_rows.h"
 #include "harness/model/gat.h"
 
-/* A product of matrices multiplies so many times while one of attention's sums over rows does once: 86 GFLOP/s against
- * 3 to 6 by `bench_train 1 3 gat` (gemm, gat_attend, gat_back). Near the point where both ways are as long it matters
- * little, and it is not measured anew: the choice has to be the same on every machine. */
-static const uint64_t sum_weight = 16;
+/* What sums over rows take, in multiplications that a product of matrices makes meanwhile: for each element that is
+ * read of a row, and for each that is multiplied and added. By `bench_train 1 3 gat` a product makes 43 a nanosecond,
+ * gat_attend 3 to 6, one for each element that it reads, or 8 to 13 where four heads share a row; the passes backward
+ * are slower. Near the point where both ways are as long it matters little, and it is not measured anew: the choice has
+ * to be the same on every machine. */
+static const uint64_t read_weight = 12, sum_weight = 4;
 
 /* The gradient of the outermost layer's input is wanted by an encoder alone, whose vectors are learned. */
 static bool gradient_goes_on(const struct gnn_layer *layer)
@@ -27,24 +29,30 @@ static uint64_t rows_room(const struct gnn_layer *layer, uint64_t dst)
     return gnn_mul_bytes(dst + 2, (uint64_t)layer->heads * layer->in);
 }
 
-/* Multiplications of mapping all sources, then aggregating: forward, for W and for x; then output, dalpha and du over
- * slots, and scores and their two gradients over sources. */
+/* So many passes over rows, each read once and summed `sums` times. */
+static uint64_t passes_work(uint64_t passes, uint64_t cols, uint64_t sums)
+{
+    return gnn_mul_bytes(passes, gnn_mul_bytes(cols, read_weight + sum_weight * sums));
+}
+
+/* Mapping all sources, then aggregating: products forward, for W and for x; passes for the output, dalpha and du over
+ * slots, and for scores and their two gradients over sources. */
 static uint64_t map_first_work(const struct gnn_layer *layer, const struct gnn_layer_size *size)
 {
     const uint64_t width = (uint64_t)layer->heads * layer->channels, slots = size->edges + size->dst;
     const uint64_t products = gradient_goes_on(layer) ? 3 : 2;
     return gnn_add_bytes(gnn_mul_bytes(products * size->src, layer->in * width),
-                         gnn_mul_bytes(3 * sum_weight * (slots + size->src), width));
+                         passes_work(3 * (slots + size->src), width, 1));
 }
 
-/* The same of aggregating first: products for the output, W and y; sums as above, but for what no x wants. */
+/* The same of aggregating first: products for the output, W and y; passes as above, but for what only x's gradient
+ * wants. */
 static uint64_t rows_first_work(const struct gnn_layer *layer, const struct gnn_layer_size *size)
 {
     const uint64_t width = (uint64_t)layer->heads * layer->channels, slots = size->edges + size->dst;
-    const uint64_t passes = gradient_goes_on(layer) ? 3 : 1;
-    return gnn_add_bytes(
-        gnn_mul_bytes(3 * size->dst, layer->in * width),
-        gnn_mul_bytes(sum_weight * (3 * slots + passes * size->src), (uint64_t)layer->heads * layer->in));
+    const uint64_t of_sources = gradient_goes_on(layer) ? 3 : 1;
+    return gnn_add_bytes(gnn_mul_bytes(3 * size->dst, layer->in * width),
+                         passes_work(3 * slots + of_sources * size->src, layer->in, layer->heads));
 }
 
 bool gnn_gat_rows_pay(const struct gnn_layer *layer, const struct gnn_layer_size *size)

@@ -269,18 +269,17 @@ static const struct choice_case choices[] = {
     {"last", 2, 256, 4, 172, {1000, 10900, 10000}, true},
     {"one seed", 2, 256, 4, 172, {1, 11, 10}, true},
     /* memory: y and v of two more rows against u */
-    {"hardly fewer targets than sources", 0, 64, 2, 64, {98, 100, 98}, false},
     {"one row too many", 1, 128, 2, 64, {49, 100, 49}, false},
     {"as many rows", 1, 128, 2, 64, {48, 100, 48}, true},
-    /* 3703 features and 8 channels: sums would be 463 times as wide */
     {"many features", 0, 3703, 8, 8, {100, 2000, 1000}, false},
-    {"many features, few of them targets", 0, 3703, 8, 8, {1, 3327, 30}, false},
     {"only targets", 0, 128, 4, 64, {1000, 1000, 10000}, false},
-    /* where the sums are the longer, the gradient of x is for one way and against the other */
-    {"its products weigh", 1, 300, 2, 48, {1000, 7000, 12000}, true},
-    {"no gradient, fewer products", 0, 300, 2, 48, {1000, 7000, 12000}, false},
-    {"its sums weigh", 1, 256, 4, 20, {1000, 20000, 10000}, false},
-    {"no gradient, fewer sums", 0, 256, 4, 20, {1000, 20000, 10000}, true},
+    /* many neighbours a target, where the gradient of x is for one way and against the other */
+    {"sums weigh more", 1, 200, 8, 24, {1000, 9000, 60000}, false},
+    {"x's products weigh", 1, 200, 8, 24, {1000, 13000, 60000}, true},
+    {"no gradient, fewer products", 0, 200, 8, 24, {1000, 13000, 60000}, false},
+    {"products weigh more", 0, 200, 8, 24, {1000, 17000, 60000}, true},
+    {"x's sums weigh", 1, 100, 1, 30, {1000, 37000, 60000}, false},
+    {"no gradient, fewer sums", 0, 100, 1, 30, {1000, 37000, 60000}, true},
     {"nothing", 0, 128, 4, 64, {0, 0, 0}, false},
     {"beyond 64 bits", 1, 16384, 1, 16384, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, false},
 };
