@@ -1,5 +1,6 @@
 #include "tests/support/device_tensor.h"
 
+#include "harness/tensor/gat_rows.h"
 #include "harness/tensor/ref/link.h"
 #include "harness/tensor/ref/ref.h"
 
@@ -585,11 +586,9 @@ static void device_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const st
     gnn_ref_gat_attend(&device_of(t)->host, mat_of(t, out), &behind, block_of(t, b));
 }
 
-static void device_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
-                            const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
+static struct gnn_attention_grad attention_grad_of(struct gnn_tensor *t, const struct gnn_attention_grad *grad)
 {
-    const struct gnn_attention behind = attention_of(t, att);
-    const struct gnn_attention_grad grads = {
+    return (struct gnn_attention_grad){
         .du = mat_of(t, grad->du),
         .da_src = bytes_of(t, grad->da_src),
         .da_dst = bytes_of(t, grad->da_dst),
@@ -597,8 +596,54 @@ static void device_gat_back(struct gnn_tensor *t, const struct gnn_attention_gra
         .dd = mat_of(t, grad->dd),
         .dalpha = bytes_of(t, grad->dalpha),
     };
+}
+
+static void device_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
+                            const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
+{
+    const struct gnn_attention behind = attention_of(t, att);
+    const struct gnn_attention_grad grads = attention_grad_of(t, grad);
     gnn_ref_gat_back(&device_of(t)->host, &grads, &behind, block_of(t, b), mat_of(t, dout));
 }
+
+static void device_rows_scores(struct gnn_tensor *t, const struct gnn_attention *att)
+{
+    const struct gnn_attention behind = attention_of(t, att);
+    gnn_ref_gat_rows.scores(&device_of(t)->host, &behind);
+}
+
+static void device_rows_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
+                               const struct gnn_block *b)
+{
+    const struct gnn_attention behind = attention_of(t, att);
+    gnn_ref_gat_rows.attend(&device_of(t)->host, mat_of(t, out), &behind, block_of(t, b));
+}
+
+static void device_rows_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
+                             const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
+{
+    const struct gnn_attention behind = attention_of(t, att);
+    const struct gnn_attention_grad grads = attention_grad_of(t, grad);
+    gnn_ref_gat_rows.back(&device_of(t)->host, &grads, &behind, block_of(t, b), mat_of(t, dout));
+}
+
+static struct gnn_head_mat head_mat_of(struct gnn_tensor *t, struct gnn_head_mat m)
+{
+    m.data = bytes_of(t, m.data);
+    return m;
+}
+
+static void device_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a, bool trans_b, gnn_real alpha,
+                                struct gnn_head_mat a, struct gnn_head_mat b, gnn_real beta, struct gnn_head_mat c)
+{
+    gnn_ref_gat_rows.product(&device_of(t)->host, heads, trans_a, trans_b, alpha, head_mat_of(t, a), head_mat_of(t, b),
+                             beta, head_mat_of(t, c));
+}
+
+static const struct gnn_gat_rows_ops device_gat_rows = {.scores = device_rows_scores,
+                                                        .attend = device_rows_attend,
+                                                        .back = device_rows_back,
+                                                        .product = device_rows_product};
 
 static void device_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
 {
@@ -729,6 +774,7 @@ static const struct gnn_link_ops device_link = {GNN_LINK_OPS(DEVICE_LINK)};
 /* clang-format off */
 const struct gnn_tensor_ops device_tensor = {
     .name = "device", .open = device_open, .gemm = device_gemm, .link = &device_link,
+    .gat_rows = &device_gat_rows,
     GNN_TENSOR_MEMORY_OPS(DEVICE) GNN_TENSOR_PLAIN_OPS(DEVICE) GNN_TENSOR_TUNED_OPS(DEVICE)
 };
 /* clang-format on */
