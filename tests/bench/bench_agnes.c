@@ -165,9 +165,9 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t st
 static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t step, bool print, double *rate,
                                    struct gnn_err *err)
 {
-    char filename[600], bs[48], iodepth[32], rw[48];
+    char filename[600], bs[FIO_BLOCKS_BYTES], iodepth[32], rw[48];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
-    (void)snprintf(bs, sizeof bs, FIO_BLOCKS, bytes);
+    fio_blocks(bs, bytes);
     (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%d", DEPTH);
     if (step == 1)
         (void)snprintf(rw, sizeof rw, "--rw=read");

@@ -141,9 +141,9 @@ struct kind {
 static enum gnn_status measure_fio(const struct bench *b, const struct kind *kind, uint32_t round, double *rate,
                                    struct gnn_err *err)
 {
-    char filename[600], bs[48], iodepth[32], rw[32], seed[32];
+    char filename[600], bs[FIO_BLOCKS_BYTES], iodepth[32], rw[32], seed[32];
     (void)snprintf(filename, sizeof filename, "--filename=%s/bench_ginex.data", b->dir);
-    (void)snprintf(bs, sizeof bs, FIO_BLOCKS, kind->bytes);
+    fio_blocks(bs, kind->bytes);
     (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%u", kind->depth);
     (void)snprintf(rw, sizeof rw, "--rw=%s", kind->rw);
     (void)snprintf(seed, sizeof seed, "--randseed=%u", round + 1);

@@ -149,9 +149,9 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t de
 static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
                                    struct rate *rate, struct gnn_err *err)
 {
-    char filename[600], bs[48], iodepth[32], runtime[32], seed[32];
+    char filename[600], bs[FIO_BLOCKS_BYTES], iodepth[32], runtime[32], seed[32];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
-    (void)snprintf(bs, sizeof bs, FIO_BLOCKS, bytes);
+    fio_blocks(bs, bytes);
     (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%u", depth);
     (void)snprintf(runtime, sizeof runtime, "--runtime=%u", (unsigned)b->seconds);
     (void)snprintf(seed, sizeof seed, "--randseed=%u", round + 1);

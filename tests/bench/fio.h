@@ -18,7 +18,15 @@
 extern char **environ;
 
 #define FIO_IN_LARGE_PAGES "env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1", "fio", "--iomem_align=2m"
-#define FIO_BLOCKS "--bssplit=%u/100:2m/0" /* of the bytes that are asked for */
+
+enum { FIO_BLOCKS_BYTES = 48 };
+
+/* The option for blocks of so many bytes. Those up to a page are one piece of memory anyway, and side by side they are
+ * fewer pages. */
+static inline void fio_blocks(char option[FIO_BLOCKS_BYTES], unsigned bytes)
+{
+    (void)snprintf(option, FIO_BLOCKS_BYTES, bytes > 4096 ? "--bssplit=%u/100:2m/0" : "--bs=%u", bytes);
+}
 
 /* Runs argv and returns what it printed, to be freed; NULL when it failed. */
 static char *output_of(char *const argv[])
