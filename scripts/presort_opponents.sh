@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # presort beside AGNES, as its paper sets it and searched: runs workloads/presort_opponents.ini in the simulated world and
 # prints the table of results/presort.md. Half an hour of one core; cut off, the same command goes on.
-#   scripts/presort_opponents.sh [DB]
+#   scripts/presort_opponents.sh [DB [JOBS]]
+# JOBS: another file of the same cases, as workloads/presort_opponents_tenth.ini (a tenth of papers100m, half an hour too).
 # Seconds are of the second of two epochs; the search's are those of the best of its runs.
 set -euo pipefail
 "$(dirname "$0")/setup.sh" build bench
 oocgnn=${OOCGNN:-build/gcc/oocgnn}
 db=${1:-build/opponents.db}
+jobs=${2:-workloads/presort_opponents.ini}
 mkdir -p "$(dirname "$db")"
 
-"$oocgnn" sweep workloads/presort_opponents.ini --db "$db" --resume --keep-going >/dev/null
+"$oocgnn" sweep "$jobs" --db "$db" --resume --keep-going >/dev/null
 
 sqlite3 -markdown "$db" "
 with cell as (
