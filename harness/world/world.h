@@ -46,8 +46,9 @@ struct gnn_time_split {
 
 /* ---- memory ---- */
 
-/* In large pages: what of it has room for one, and where the kernel has them. Other memory is not, as often few of its
- * pages are touched, and a large one is charged whole. */
+/* In large pages: what has room for one (2 MiB), and where the kernel has them; the measured world touches and so
+ * charges it when it is allocated. Other memory is not, as often few of its pages are touched, and a large one is
+ * charged whole. */
 enum gnn_mem_flags {
     GNN_MEM_PLAIN = 0,
     GNN_MEM_FEATURES = 1, /* holds feature bytes or activations: never dereferenced by systems; in large pages */

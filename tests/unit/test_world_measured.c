@@ -327,8 +327,22 @@ static uint64_t mapped_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Pages of `bytes` at address that the kernel holds in memory. */
+static uint64_t resident_pages(void *address, uint64_t bytes)
+{
+    const uint64_t pages = (bytes + 4095) / 4096;
+    unsigned char *const resident = calloc(pages, 1);
+    assert_non_null(resident);
+    assert_int_equal(mincore(address, bytes, resident), 0);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < pages; i++)
+        count += resident[i] & 1;
+    free(resident);
+    return count;
+}
+
 /* Memory of direct I/O, of rows, and what is filled whole asks for large pages from its first byte to its last, where
- * it has room for one: of other memory few pages may ever be touched. */
+ * it has room for one, and is there at once: of other memory few pages may ever be touched. */
 static void test_large_pages_for_what_is_read_and_written_directly(void **state)
 {
     (void)state;
@@ -351,6 +365,8 @@ static void test_large_pages_for_what_is_read_and_written_directly(void **state)
         assert_true(wants_large_pages(whole + ODD - 1, &known) == large || !known);
         assert_false(wants_large_pages(small, &known));
         assert_true(!large || (uintptr_t)whole % LARGE == 0);
+        assert_int_equal(resident_pages(whole, ODD), large ? (ODD + 4095) / 4096 : 0);
+        assert_true(flags[i] == GNN_MEM_PINNED || resident_pages(small, LARGE - 4096) == 0);
         memset(whole, 7, ODD);
         memset(small, 8, LARGE - 4096);
         assert_int_equal(whole[ODD - 1], 7);

@@ -2,7 +2,9 @@
  *
  * Large pages, where the kernel has them (transparent_hugepage is not `never`): a direct read or write of 64 KiB is
  * then one piece of physical memory instead of sixteen, which a virtual disk moves about twice as fast
- * (results/speed.md), and a random access misses the TLB less often. */
+ * (results/speed.md), and a random access misses the TLB less often. Such memory is touched when it is allocated: where
+ * two threads are the first to touch a large page, the kernel charges 2 MiB to each until one of them has cleared its
+ * page, and the peak of a run with many threads would be too high by some of them. */
 #include "harness/base/atomic_max.h"
 #include "harness/world/measured/internal.h"
 #include "harness/world/poison.h"
@@ -65,6 +67,13 @@ static unsigned char *map_behind_header(uint64_t bytes, int sharing, bool large)
     return memory;
 }
 
+/* Writes to every page, so that it is charged now and not in epoch three. */
+static void touch(unsigned char *memory, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += GNN_PAGE_BYTES)
+        ((volatile unsigned char *)memory)[at] = 0;
+}
+
 enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
                                    struct gnn_err *err)
 {
@@ -79,8 +88,9 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
                         name, (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory->bytes),
                         (unsigned long long)m->config.memory_limit_bytes);
     const int sharing = (flags & GNN_MEM_SHARED) != 0 && m->sharing ? MAP_SHARED : MAP_PRIVATE;
-    const bool large = (flags & (GNN_MEM_FEATURES | GNN_MEM_PINNED | GNN_MEM_LARGE)) != 0;
-    unsigned char *const memory = map_behind_header(counted, sharing, large && counted >= LARGE_PAGE_BYTES);
+    const bool pinned = (flags & GNN_MEM_PINNED) != 0;
+    const bool large = counted >= LARGE_PAGE_BYTES && (pinned || (flags & (GNN_MEM_FEATURES | GNN_MEM_LARGE)) != 0);
+    unsigned char *const memory = map_behind_header(counted, sharing, large);
     if (memory == NULL) {
         const int error = errno;
         atomic_fetch_sub(&m->memory->bytes, counted);
@@ -88,13 +98,10 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
     }
     *(struct mem_header *)(void *)(memory - MEM_HEADER_BYTES) =
         (struct mem_header){.magic = mem_magic, .bytes = counted};
-    if ((flags & GNN_MEM_PINNED) != 0) {
-        /* Locked where RLIMIT_MEMLOCK permits; touched in any case, so that it is charged now and not in epoch three.
-         * The ring's own registration pins the pages it reads into. */
+    if (pinned || large)
+        touch(memory, counted);
+    if (pinned) /* where RLIMIT_MEMLOCK permits; the ring's own registration pins the pages it reads into */
         (void)mlock(memory, counted);
-        for (uint64_t at = 0; at < counted; at += GNN_PAGE_BYTES)
-            ((volatile unsigned char *)memory)[at] = 0;
-    }
     gnn_poison_behind(memory, bytes, counted);
     *out = memory;
     return GNN_OK;
