@@ -10,9 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WINDOW_PAGES = 1 << 18, EVICT_ROUNDS = 3, COLD_ONE_IN = 1000, PATH_BYTES = 4096, DEPTH_MAX = 8 };
+enum { WINDOW_PAGES = 1 << 18, EVICT_ROUNDS = 6, COLD_ONE_IN = 1000, PATH_BYTES = 4096, DEPTH_MAX = 8 };
 
 static enum gnn_status open_file(const char *path, int *fd, struct stat *info, struct gnn_err *err)
 {
@@ -175,10 +176,21 @@ enum gnn_status gnn_cache_residency_all(const char *const *paths, uint32_t count
     return for_each(paths, count, add_one, out, err);
 }
 
+/* 1, 4, 16, 64, 256 ms: on a busy machine a page may be held for a moment by a process that was taken off its core
+ * inside a system call, and the kernel then leaves it where it is. */
+static void wait_before_round(int round)
+{
+    assert(round > 0 && round < EVICT_ROUNDS);
+    const struct timespec pause = {.tv_nsec = 1000000L << 2 * (round - 1)};
+    (void)nanosleep(&pause, NULL);
+}
+
 enum gnn_status gnn_cache_make_cold(const char *const *paths, uint32_t count, struct gnn_residency *out,
                                     struct gnn_err *err)
 {
     for (int round = 0; round < EVICT_ROUNDS; round++) {
+        if (round > 0)
+            wait_before_round(round);
         GNN_TRY(for_each(paths, count, evict_one, out, err));
         GNN_TRY(gnn_cache_residency_all(paths, count, out, err));
         if (out->resident_bytes == 0 || out->resident_bytes == GNN_UNKNOWN)

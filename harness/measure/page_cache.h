@@ -16,9 +16,9 @@ GNN_MUST_CHECK enum gnn_status gnn_cache_residency(const char *path, struct gnn_
 /* Writes dirty pages back and asks the kernel to drop the file's pages. Pages another process maps stay. */
 GNN_MUST_CHECK enum gnn_status gnn_cache_evict(const char *path, struct gnn_err *err);
 
-/* Evicts the files (twice where pages stay) and sums up what is resident afterwards. Cold was observed when
- * gnn_cache_is_cold(out). A path may be a directory: then every regular file in it counts, however deep; links to
- * files are followed, links to directories are not. */
+/* Evicts the files, for a third of a second again and again where pages stay, and sums up what is resident afterwards.
+ * Cold was observed when gnn_cache_is_cold(out). A path may be a directory: then every regular file in it counts,
+ * however deep; links to files are followed, links to directories are not. */
 GNN_MUST_CHECK enum gnn_status gnn_cache_make_cold(const char *const *paths, uint32_t count, struct gnn_residency *out,
                                                    struct gnn_err *err);
 

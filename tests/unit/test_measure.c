@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -287,6 +289,48 @@ static void page_cache(void **state)
     assert_false(gnn_cache_is_cold(&hidden));
 }
 
+/* Maps the file's first page in a process of its own, which ends after 100 ms; returns when the page is mapped. */
+static pid_t hold_a_page(int fd)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t holder = fork();
+    assert_true(holder >= 0);
+    if (holder == 0) {
+        const volatile char *const page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+        byte = page == MAP_FAILED ? 0 : page[0];
+        if (write(ready[1], &byte, 1) == 1)
+            (void)usleep(100000);
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return holder;
+}
+
+/* What another process lets go of soon is waited for: a run is not called invalid for it. */
+static void a_page_held_for_a_moment_is_evicted(void **state)
+{
+    (void)state;
+    static const char block[4096];
+    char path[] = "./oocgnn-held-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, block, sizeof block), sizeof block);
+    const char *const paths[] = {path};
+    struct gnn_residency residency;
+    struct gnn_device_info device;
+    assert_int_equal(gnn_device_find(path, &device, NULL), GNN_OK);
+    const pid_t holder = hold_a_page(fd);
+    assert_int_equal(gnn_cache_make_cold(paths, 1, &residency, NULL), GNN_OK);
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    (void)close(fd);
+    (void)unlink(path);
+    assert_true(device.major == 0 || gnn_cache_is_cold(&residency));
+}
+
 /* tmpfs under another name: /dev is one, and in a container so is what lies below it. */
 static void a_file_system_in_memory(void **state)
 {
@@ -408,6 +452,7 @@ int main(void)
         cmocka_unit_test(probe_survives_an_empty_proc),
         cmocka_unit_test(device_under_a_path),
         cmocka_unit_test(page_cache),
+        cmocka_unit_test(a_page_held_for_a_moment_is_evicted),
         cmocka_unit_test(a_file_system_in_memory),
         cmocka_unit_test(environment),
         cmocka_unit_test(gpu),
