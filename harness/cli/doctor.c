@@ -1,5 +1,6 @@
 #include "harness/cli/doctor.h"
 
+#include "harness/base/data_dirs.h"
 #include "harness/base/units.h"
 #include "harness/confine/confine.h"
 #include "harness/measure/device.h"
@@ -7,6 +8,7 @@
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/tensor/group.h"
 #include "harness/world/measured/measured.h"
+#include "harness/world/profile.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,6 +21,7 @@
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 struct doctor {
@@ -300,6 +303,28 @@ static void look_at_cuda(struct doctor *d)
     }
 }
 
+/* What runs here are compared with, and how old it is. */
+static void look_at_calibration(struct doctor *d)
+{
+    struct gnn_data_dirs found;
+    struct gnn_profile *profile;
+    char age[GNN_PROFILE_AGE_BYTES];
+    const uint64_t now_s = (uint64_t)time(NULL);
+    gnn_data_dirs(&found);
+    if (gnn_profile_open("this", found.dirs, &profile, NULL) != GNN_OK) {
+        char remedy[512];
+        (void)snprintf(remedy, sizeof remedy, "`oocgnn calibrate --device %.400s`, while nothing else runs", d->dir);
+        find(d, "calibration", GNN_VERDICT_NOTE, false, remedy,
+             "no profile `this`: no least time of the device beside a run's, and no simulated run of this machine");
+        return;
+    }
+    const bool fresh = gnn_profile_age_s(profile, now_s) != GNN_UNKNOWN && !gnn_profile_is_old(profile, now_s);
+    find(d, "calibration", fresh ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false,
+         fresh ? "" : "`oocgnn calibrate` measures this machine anew", "profile %s, %s", profile->name,
+         gnn_profile_age_text(profile, now_s, age, sizeof age));
+    gnn_profile_close(profile);
+}
+
 uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
 {
     struct doctor d = {.dir = dir, .out = out};
@@ -320,6 +345,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     look_at_gpu(&d);
     look_at_cuda(&d);
     look_at_programs(&d);
+    look_at_calibration(&d);
     gnn_world_measured_close(d.world);
     return d.count;
 }

@@ -12,7 +12,6 @@
 #include <time.h>
 
 static const double ns_per_s = 1e9, ps_per_ns = 1e3;
-static const uint64_t old_s = UINT64_C(7) * 24 * 3600; /* of a calibration */
 
 /* ---- the device ---- */
 
@@ -34,8 +33,8 @@ static struct gnn_profile *find_profile(const struct gnn_run_config *config)
 static void warn_of_age(const struct gnn_profile *profile)
 {
     char text[GNN_PROFILE_AGE_BYTES];
-    const uint64_t now_s = (uint64_t)time(NULL), age_s = gnn_profile_age_s(profile, now_s);
-    if (strcmp(profile->machine_id, "this") == 0 && age_s != GNN_UNKNOWN && age_s > old_s)
+    const uint64_t now_s = (uint64_t)time(NULL);
+    if (strcmp(profile->machine_id, "this") == 0 && gnn_profile_is_old(profile, now_s))
         gnn_log_warn("profile %s: %s; `oocgnn calibrate` measures this machine anew", profile->name,
                      gnn_profile_age_text(profile, now_s, text, sizeof text));
 }

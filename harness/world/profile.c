@@ -162,6 +162,13 @@ uint64_t gnn_profile_age_s(const struct gnn_profile *profile, uint64_t now_s)
     return known ? now_s - profile->calibrated_s : GNN_UNKNOWN;
 }
 
+bool gnn_profile_is_old(const struct gnn_profile *profile, uint64_t now_s)
+{
+    static const uint64_t week_s = UINT64_C(7) * 24 * 3600;
+    const uint64_t age_s = gnn_profile_age_s(profile, now_s);
+    return age_s != GNN_UNKNOWN && age_s > week_s;
+}
+
 const char *gnn_profile_age_text(const struct gnn_profile *profile, uint64_t now_s, char *text, size_t text_bytes)
 {
     const uint64_t age_s = gnn_profile_age_s(profile, now_s);

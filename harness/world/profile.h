@@ -141,6 +141,8 @@ void gnn_profile_divide_costs(struct gnn_profile *profile, uint32_t divisor);
 
 /* Seconds since the profile was calibrated; GNN_UNKNOWN where it does not say when, or now_s is before that. */
 uint64_t gnn_profile_age_s(const struct gnn_profile *profile, uint64_t now_s);
+/* Whether that is more than a week: what the figures were of has changed since, or its kernel. */
+bool gnn_profile_is_old(const struct gnn_profile *profile, uint64_t now_s);
 /* For people: "calibrated 2026-11-24T17:33:34Z, 3 days ago"; that the moment lies ahead, or is not known. */
 enum { GNN_PROFILE_AGE_BYTES = 80 };
 const char *gnn_profile_age_text(const struct gnn_profile *profile, uint64_t now_s, char *text, size_t text_bytes);

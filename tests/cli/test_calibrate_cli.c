@@ -147,7 +147,8 @@ static void make_this(const char *dir, int days)
     process_free(&r);
 }
 
-/* The list says how old a calibration is, and a run warns of one that is older than a week, once. */
+/* The list and doctor say how old a calibration is, doctor also that there is none, and a run warns of one that is
+ * older than a week, once. */
 static void test_old_calibrations(void **state)
 {
     (void)state;
@@ -161,6 +162,9 @@ static void test_old_calibrations(void **state)
                  {-1, false, "yet to come"}};
     char *const dir = process_temp_dir();
     (void)setenv("XDG_DATA_HOME", dir, 1);
+    struct process_result none = process_shell("%s doctor | grep -A1 ' calibration '", process_program());
+    assert_non_null(strstr(none.out, "`oocgnn calibrate --device"));
+    process_free(&none);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         make_this(dir, cases[c].days);
         const char *const list[] = {process_program(), "list", "profiles", NULL};
@@ -168,6 +172,11 @@ static void test_old_calibrations(void **state)
         assert_non_null(strstr(r.out, cases[c].listed));
         assert_ptr_equal(strstr(strstr(r.out, "calibrated") + 1, "calibrated 20"),
                          NULL); /* papers' machines were not */
+        process_free(&r);
+        r = process_shell("%s doctor | grep -A1 ' calibration '", process_program());
+        assert_non_null(strstr(r.out, cases[c].listed));
+        assert_true((strncmp(r.out, "ok ", 3) == 0) == (cases[c].days == 6));
+        assert_true((strstr(r.out, "`oocgnn calibrate` measures") != NULL) == (cases[c].days != 6));
         process_free(&r);
         r = process_shell("%s run --world simulated --profile this --system null --dataset papers100m --scale 1/10000 "
                           "--max-batches 1 --evaluate never --quiet --json --db %s/runs.db",
