@@ -321,7 +321,9 @@ static void choose_rows(struct gnn_memory_plan *plan, const struct presort_confi
     const uint64_t wanted = gnn_max_u64(out->slots * (uint64_t)config->window_share / 100, largest_batch(plan));
     out->lone_rows = (uint32_t)gnn_min_u64(most, out->members_max);
     out->window_rows = (uint32_t)gnn_min_u64(wanted, out->lone_rows);
-    gnn_plan_part(plan, "rows", "--batch or --fanout", gnn_mul_bytes(out->slots, slot_bytes(env, config)));
+    /* Rows have what is left: a mini-batch larger than estimated finds room where they are told to take less. */
+    const char *const remedy = out->slots > least_slots(plan) ? "presort.row_memory" : "--batch or --fanout";
+    gnn_plan_part(plan, "rows", remedy, gnn_mul_bytes(out->slots, slot_bytes(env, config)));
 }
 
 static enum gnn_status check_options(const struct gnn_env *env, const struct presort_config *config,

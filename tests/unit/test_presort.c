@@ -739,6 +739,15 @@ static void test_lists_in_memory_are_the_datasets(void **state)
     fixture_close(&f);
 }
 
+/* What the plan says to change where rows are too many. */
+static const char *remedy_for_rows(const struct gnn_memory_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->part_count; i++)
+        if (strcmp(plan->parts[i].name, "rows") == 0)
+            return plan->parts[i].remedy;
+    return "no rows";
+}
+
 static void test_sizes_fit_the_cap(void **state)
 {
     (void)state;
@@ -750,6 +759,7 @@ static void test_sizes_fit_the_cap(void **state)
     run.cap_bytes = 1;
     assert_int_equal(train_run_plan(&run, &f.graph, &plan), GNN_ECAP);
     assert_non_null(strstr(run.err.message, "change presort."));
+    assert_string_equal(remedy_for_rows(&plan), "--batch or --fanout"); /* as few as there can be */
     const uint64_t least = gnn_plan_bytes(&plan);
     free(run.config);
     run.err = (struct gnn_err){0};
@@ -759,6 +769,7 @@ static void test_sizes_fit_the_cap(void **state)
         assert_true(gnn_plan_bytes(&plan) <= cap);
         free(run.config);
     }
+    assert_string_equal(remedy_for_rows(&plan), "presort.row_memory");
     fixture_close(&f);
 }
 
