@@ -128,7 +128,7 @@ class Runner:
                  planned_s=figures["planned_bytes"] / storage(record["config"]["profile"])["bandwidth"],
                  loads=figures["planned_loads"], sorted=figures["planned_sorted_loads"], slots=figures["row_slots"],
                  random=figures["random_read_bytes"], sorted_load=figures["sorted_load_bytes"], windows=figures["windows"],
-                 hyperbatches=figures["hyperbatches"], topology_mib=figures["topology_bytes"] / 2**20)
+                 hyperbatches=figures["hyperbatches"], threads=figures["threads"], topology_mib=figures["topology_bytes"] / 2**20)
 
 
 # ---- devices ----
@@ -386,7 +386,7 @@ class Cells:
         return 100 * self(row, "sorted") / self(row, "loads")
 
 
-WHOLE = ("slots", "loads", "sorted", "windows", "hyperbatches", "cap_mib")
+WHOLE = ("slots", "loads", "sorted", "windows", "hyperbatches", "threads", "cap_mib")
 CLASSES_HEAD = ["direct: epoch s", "device s", "sorted: epoch s", "device s", "auto: epoch s", "device s", "sorted by auto %",
                 "auto over the better: epoch", "device"]
 
@@ -594,16 +594,23 @@ def show_least(v):
 
 def show_cliffs(v):
     out = ["## Caps in small steps", "", "presort on the SATA drive, papers100m at 1/100, 128 floats.", ""]
-    columns = ("epoch_s", "late_s", "floor_s", "slots", "topology_mib", "windows", "hyperbatches", "loads", "sorted")
+    columns = ("epoch_s", "late_s", "floor_s", "slots", "topology_mib", "threads", "windows", "hyperbatches", "loads", "sorted")
     for graph in dict.fromkeys(row.rsplit(" ", 1)[0] for row in v.rows):
         rows = [row for row in v.rows if row.startswith(f"{graph} ")]
         out += [f"### {graph.capitalize()}", ""]
         out += table(["cap MiB", "epoch s", "of it before its first rows s", "device's least s", "rows in memory", "lists in memory MiB",
-                      "windows", "hyperbatches", "loads", "sorted"], [
+                      "threads", "windows", "hyperbatches", "loads", "sorted"], [
                           [row.rsplit(" ", 1)[1], *(v.ended(row, column) for column in columns)] for row in rows])
         steps = [(a, b) for a, b in zip(rows, rows[1:]) if v.ran(a) and v.ran(b)]
         out += show_steps(v, steps) if steps else []
     return out
+
+
+def longer_by(v, a, b):
+    """The likely cause of row b, of the larger cap, being longer than row a."""
+    if v(b, "topology_mib") > v(a, "topology_mib"):
+        return "lists"
+    return "threads" if v(b, "threads") > v(a, "threads") else "last"
 
 
 def show_steps(v, steps):
@@ -612,7 +619,7 @@ def show_steps(v, steps):
     for word, column in (("epoch", "epoch_s"), ("least time of the device", "floor_s")):
         worse = [(a, b) for a, b in steps if v(b, column) > CLIFF * v(a, column)]
         shown = [f"at {b.rsplit(' ', 1)[1]} MiB {v(b, column) / v(a, column):.2f} of the cap below" for a, b in worse]
-        causes = dict.fromkeys(CAUSES["lists" if v(b, "topology_mib") > v(a, "topology_mib") else "last"] for a, b in worse)
+        causes = dict.fromkeys(CAUSES[longer_by(v, a, b)] for a, b in worse)
         out.append(finding(f"With more memory no {word} is longer by more than 3 %", f"{len(worse)} of {len(steps)} steps are",
                            not worse, "; ".join([*shown, *causes])))
     ratio, row = min((v(b, "epoch_s") / v(a, "epoch_s"), b) for a, b in steps)
@@ -653,6 +660,7 @@ CAUSES = {
     "last": "an epoch's last hyperbatch is what full ones leave over: where it is short, the next epoch's first one is not prepared when it ends, "
                "which is in the column of the time before the first rows",
     "lists": "where neighbour lists get room in memory, first those that can be drawn from and then all, they take it from rows",
+    "threads": "a thread more takes memory from rows; it is expected to make the epoch shorter, by estimates of what the processor and the drive take",
     "graphs": "where no neighbour lists are in memory they are swept, or mapped where there is no room for that either",
 }
 SHOWN = {"crossover": show_crossover, "wrong": show_wrong, "devices": show_devices, "tenth": show_tenth, "least": show_least,
