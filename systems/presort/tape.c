@@ -79,18 +79,19 @@ void presort_tape_seek(struct presort_tape *t, struct gnn_file *file, uint64_t o
     t->used_bytes = BUFFER_BYTES; /* nothing was read */
 }
 
-/* Reads what is behind the buffer. */
+/* Reads what is behind the buffer, into its last bytes where that does not fill it, so that it ends where they do. */
 static enum gnn_status read_buffer(struct presort_tape *t, struct gnn_err *err)
 {
     const uint64_t bytes = gnn_min_u64(BUFFER_BYTES, t->end_bytes - t->at_bytes);
     if (bytes == 0)
         return gnn_fail(err, GNN_ESHORT, "%s: nothing was written behind byte %" PRIu64,
                         gnn_file_path(t->world, t->file), t->end_bytes);
-    GNN_TRY(gnn_read_all(t->world, t->file, t->at_bytes, t->buffer, bytes, err));
+    const uint64_t place = BUFFER_BYTES - bytes;
+    GNN_TRY(gnn_read_all(t->world, t->file, t->at_bytes, t->buffer + place, bytes, err));
     t->counts.read_bytes += bytes;
     t->counts.reads++;
     t->at_bytes += bytes;
-    t->used_bytes = t->begin_bytes;
+    t->used_bytes = place + t->begin_bytes;
     t->begin_bytes = 0;
     return GNN_OK;
 }

@@ -36,7 +36,7 @@ GNN_MUST_CHECK enum gnn_status presort_tape_put(struct presort_tape *t, const vo
                                                 struct gnn_err *err);
 /* Writes what the buffer holds: all that was put can be read. What follows begins at a page of its own. */
 GNN_MUST_CHECK enum gnn_status presort_tape_flush(struct presort_tape *t, struct gnn_err *err);
-/* Where in the file the next byte goes, or comes from. */
+/* Where in the file the next byte goes that is put. */
 uint64_t presort_tape_position(const struct presort_tape *t);
 
 /* Reading begins at a byte of a file, and ends with the page that holds the byte before end_bytes. */

@@ -459,6 +459,48 @@ static void test_wants_are_in_order(void **state)
         }
 }
 
+/* ---- a tape ---- */
+
+/* What was put comes back from any byte on, and behind the page of the last one nothing does: also where the buffer,
+ * which the last read fills in part, still holds what was read before. */
+static void test_a_tape_ends_with_its_last_page(void **state)
+{
+    (void)state;
+    enum { BYTES = 3 * 65536 + 5 * 4096 };
+    static const uint64_t ends[] = {1, 4096, 4097, 65536, 65537, BYTES - 4095, BYTES};
+    static unsigned char put[BYTES], taken[BYTES];
+    struct fixture f;
+    struct presort_tape tape;
+    struct gnn_file *file;
+    fixture_open(&f, .scratch = true);
+    must(gnn_file_open(f.world, f.scratch.dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH, &file, &f.err), &f.err);
+    must(presort_tape_open(f.world, &tape, &f.err), &f.err);
+    for (uint32_t i = 0; i < BYTES; i++)
+        put[i] = (unsigned char)(i % 251 + 1);
+    presort_tape_begin(&tape, file);
+    must(presort_tape_put(&tape, put, BYTES, &f.err), &f.err);
+    must(presort_tape_flush(&tape, &f.err), &f.err);
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+        for (uint64_t begin = 0; begin < ends[e]; begin += ends[e] / 3 + 1) {
+            const uint64_t end = gnn_round_up(ends[e], 4096);
+            presort_tape_seek(&tape, file, begin, ends[e]);
+            must(presort_tape_take(&tape, taken, 1, &f.err), &f.err);
+            must(presort_tape_take(&tape, taken + 1, end - begin - 1, &f.err), &f.err);
+            assert_memory_equal(taken, put + begin, end - begin);
+            assert_int_equal(presort_tape_take(&tape, taken, 1, &f.err), GNN_ESHORT);
+            assert_non_null(strstr(f.err.message, "nothing was written behind byte"));
+            f.err = (struct gnn_err){0};
+        }
+    presort_tape_seek(&tape, file, 1, 4097);
+    must(presort_tape_take(&tape, taken, 1, &f.err), &f.err);
+    presort_tape_pass_page(&tape);
+    must(presort_tape_take(&tape, taken, 1, &f.err), &f.err);
+    assert_int_equal(taken[0], put[4096]);
+    presort_tape_close(&tape);
+    gnn_file_close(f.world, file);
+    fixture_close(&f);
+}
+
 /* ---- memory ---- */
 
 static void test_memory_is_what_is_planned(void **state)
@@ -664,7 +706,7 @@ int main(void)
         cmocka_unit_test(test_wants_are_in_order),           cmocka_unit_test(test_memory_is_what_is_planned),
         cmocka_unit_test(test_auto_sweeps_what_has_no_room), cmocka_unit_test(test_limits_are_kept),
         cmocka_unit_test(test_a_full_disk_maps_the_lists),   cmocka_unit_test(test_a_failed_epoch_is_forgotten),
-        cmocka_unit_test(test_reuse_keeps_the_tape),
+        cmocka_unit_test(test_reuse_keeps_the_tape),         cmocka_unit_test(test_a_tape_ends_with_its_last_page),
     };
     alarm(HANG_SECONDS); /* a hang is a failure too */
     return cmocka_run_group_tests(tests, NULL, NULL);
