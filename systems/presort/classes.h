@@ -17,7 +17,8 @@
  *          the least cost is that of this hyperbatch and of a next one that loads the same, but for the rows that are
  *          in memory when this one ends: either both sweep among the features, or this one packs what the next one
  *          would sweep again, which reads it packed. Packing a row costs sorted_bytes, written and read back.
- * Time     linear in the rows that are loaded, and in the words of a set of all nodes, which are passed over in order
+ * Time     linear in the rows that are loaded, in the words of a set of all nodes, which are passed over in order, and
+ *          in the places of packed rows
  * Memory   presort_classes_bytes(): 0.375 bytes a node; 2 more are lent between begin and decide */
 #ifndef PRESORT_CLASSES_H
 #define PRESORT_CLASSES_H
