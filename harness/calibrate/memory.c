@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint32_t row_bytes[] = {256, 512, 1024, 2048};
 enum { WIDTHS = sizeof row_bytes / sizeof *row_bytes, BATCH_ROWS = 4096, CHAIN = 4000000 };
@@ -83,7 +84,7 @@ static enum gnn_status measure_gather(struct gnn_bench *b, struct gnn_err *err)
     enum gnn_status status = gnn_file_open(b->world, b->data, GNN_OPEN_READ, &file, err);
     GNN_NEXT(status, gnn_map_open(b->world, file, GNN_MAP_NORMAL, &g.map, err));
     GNN_NEXT(status, gnn_mem_alloc(b->world, "gathered rows", (uint64_t)BATCH_ROWS * row_bytes[WIDTHS - 1],
-                                   GNN_MEM_PLAIN, &dst, err));
+                                   GNN_MEM_FEATURES, &dst, err));
     g.dst = dst;
     g.rows = calloc(BATCH_ROWS, sizeof *g.rows);
     if (status == GNN_OK && g.rows == NULL)
@@ -111,7 +112,7 @@ struct table {
     uint64_t count;
 };
 
-/* Each entry found at a random place, read and written. */
+/* Each entry found at a random place, read and written, in small pages, as systems have their tables. */
 static enum gnn_status table_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct table *const t = ctx;
@@ -133,8 +134,9 @@ static enum gnn_status measure_table(struct gnn_bench *b, struct gnn_err *err)
 {
     struct table t = {.bench = b, .count = gnn_bench_count(b, UINT64_C(1) << 24)};
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(b->world, "a table", t.count * sizeof *t.entries, GNN_MEM_PINNED, &memory, err));
+    GNN_TRY(gnn_mem_alloc(b->world, "a table", t.count * sizeof *t.entries, GNN_MEM_PLAIN, &memory, err));
     t.entries = memory;
+    memset(t.entries, 0, t.count * sizeof *t.entries); /* no first touch in what is measured */
     const enum gnn_status status =
         gnn_figures_measure(table_once, &t, b->repeats, 1, &b->out->figure[GNN_FIGURE_TABLE_ENTRY], err);
     gnn_mem_free(b->world, memory);
