@@ -69,18 +69,22 @@ static void look_at_large_pages(struct doctor *d)
 {
     char setting[64] = "";
     FILE *const file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
-    if (file != NULL) {
+    const bool known = file != NULL;
+    if (known) {
         if (fgets(setting, sizeof setting, file) == NULL)
             setting[0] = '\0';
         (void)fclose(file);
     }
     const bool given = strstr(setting, "[always]") != NULL || strstr(setting, "[madvise]") != NULL;
     find(d, "large pages", given ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false,
-         given
+         given || !known
              ? ""
              : "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled; a virtual disk may read blocks of "
                "64 KiB and more at half its rate into small ones",
-         "%s", given ? "given to buffers of direct I/O" : "not given by this kernel");
+         "%s",
+         given    ? "given to buffers of direct I/O"
+         : !known ? "not known to this kernel"
+                  : "not given by this kernel");
 }
 
 /* Adds the file name of a loaded library, links followed, as that carries the version. */
