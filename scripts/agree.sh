@@ -5,7 +5,7 @@
 #   scripts/agree.sh [--systems "pygplus gnndrive diskgnn"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
 #                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
 #                    [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
-#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"] [--readaheads "0 128K 1M"] [--any-age]
+#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"] [--readaheads "0 128K 1M"] [--model sage] [--any-age]
 # A word of --systems or --sampling is a system, and with +NAME=VALUE a parameter of it.
 # --sampling     cells of sampling alone (--sample-only), over --threads and caps about the size of the edge file, where
 #                it is decided what the page cache keeps; "" for none
@@ -14,6 +14,7 @@
 #                "" for as it is. Needs root; left as it is, with a message, where it cannot be set
 # --trainers     what trains: this machine's CPU and its GPU, or one of them. A GPU that is not there is left out with a
 #                message, and so is one that the profile does not have
+# --model M      sage, gcn or gat, in every cell
 # --batches N    only the first N mini-batches of an epoch; 0: all
 # --out FILE     writes the table there too, with the command that made it; what an older FILE says behind its line
 #                "<!-- generated: end -->" stays: read it again, it was written about other numbers
@@ -29,7 +30,7 @@ systems="pygplus gnndrive diskgnn" dims="64 128 512" caps="160M 320M 640M"
 sampling="pygplus ringsampler+io=buffered-random ringsampler+io=mapped ringsampler+io=direct"
 threads="2 8" sampling_caps="60M 100M 160M" workers="1 4 16"
 readaheads="0 128K 1M"
-epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no any_age=no
+epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" model=sage out="" stages=no report=no any_age=no
 command="scripts/agree.sh"
 for word in "$@"; do command+=" $(printf '%q' "$word")"; done
 while [ $# -gt 0 ]; do
@@ -54,6 +55,7 @@ while [ $# -gt 0 ]; do
     --profile) profile=$2 ;;
     --scale) scale=$2 ;;
     --trainers) trainers=$2 ;;
+    --model) model=$2 ;;
     --out) out=$2 ;;
     *) echo "agree: no option $1" >&2; exit 2 ;;
     esac
@@ -71,7 +73,7 @@ run() { # world, system+name=value..., dim, cap, trainer, further options
     for word in "${words[@]:1}"; do set+=(--set "${words[0]}.$word"); done
     [ -z "$readahead" ] || set+=(--device-readahead "$readahead")
     "$oocgnn" run "${world[@]}" --system "${words[0]}" "${set[@]}" --dataset papers100m --scale "$scale" --data "$data" --preset gnndrive \
-        --id-bytes 4 --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --compute-threads 1 "${@:6}" --db "$db" --json \
+        --model "$model" --id-bytes 4 --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --compute-threads 1 "${@:6}" --db "$db" --json \
         --quiet >/dev/null || echo "agree: $2, dim $3, $4, $5, $1: ended with status $?" >&2
 }
 
@@ -134,8 +136,10 @@ if [ "$report" = no ]; then
     rm -f "$db" "$db-wal" "$db-shm"
     read -r readahead further <<<"$readaheads " || true
     for dim in $dims; do
-        [ -f "$data/papers100m-${scale/\//_}/features-d$dim" ] ||
-            "$oocgnn" prepare papers100m --scale "$scale" --dim "$dim" --data "$data" --quiet >/dev/null
+        dataset=$data/papers100m-${scale/\//_}
+        if [ ! -f "$dataset/features-d$dim" ] || [ ! -f "$dataset/indices" ]; then
+            "$oocgnn" prepare papers100m --scale "$scale" --dim "$dim" --id-bytes 4 --data "$data" --quiet >/dev/null
+        fi
         if [ -n "$readahead" ] && why=$(readahead_refused) && [ -n "$why" ]; then
             echo "agree: the device's readahead stays as it is: $why" >&2
             readahead="" further=""
