@@ -97,8 +97,9 @@ static void put_batches(const struct gnn_stats_heading *h, const struct gnn_stat
 {
     if (s->batches == 0)
         return;
+    const uint32_t seeds = h->dataset->train.count > 0 ? h->dataset->train.count : h->dataset->node_count;
     (void)fprintf(out, "\n| %" PRIu64 " mini-batches of %" PRIu32 " seeds | |\n|---|---|\n", s->batches,
-                  h->config->batch_size);
+                  gnn_min_u32(h->config->batch_size, seeds));
     (void)fprintf(out, "| rows of one | %.0f |\n| edges of one | %.0f |\n", s->rows, s->edges);
     put_row(out, "nodes that the first epoch touches", s->touched_first);
     put_row(out, "nodes that all epochs touch", s->touched);

@@ -295,6 +295,7 @@ struct sampling {
     uint64_t kept_count;
     uint64_t again;                          /* accesses of the second epoch whose row the first one touched */
     uint64_t second;                         /* accesses of the second epoch */
+    uint64_t edges;                          /* of all mini-batches */
     uint64_t whole, whole_rows, whole_edges; /* mini-batches of the full size */
 };
 
@@ -314,12 +315,15 @@ static void count_batch(struct counting *c, struct sampling *s, const struct gnn
     s->second += view->epoch == 1 ? view->node_count : 0;
     c->out->batches++;
     c->out->accesses += view->node_count;
+    uint64_t edges = 0;
+    for (uint32_t b = 0; b < view->layer_count; b++)
+        edges += view->blocks[b].edge_count;
+    s->edges += edges;
     if (view->seed_count < c->config->batch_size)
         return;
     s->whole++;
     s->whole_rows += view->node_count;
-    for (uint32_t b = 0; b < view->layer_count; b++)
-        s->whole_edges += view->blocks[b].edge_count;
+    s->whole_edges += edges;
 }
 
 static enum gnn_status sample_epoch(struct counting *c, struct sampling *s, uint32_t epoch, struct gnn_err *err)
@@ -343,8 +347,9 @@ static void sum_up_samples(struct counting *c, const struct sampling *s)
     const uint64_t words = gnn_bitset_words(c->dataset->node_count);
     const double nodes = c->dataset->node_count;
     struct gnn_stats *const out = c->out;
-    out->rows = s->whole > 0 ? (double)s->whole_rows / (double)s->whole : (double)out->accesses / (double)out->batches;
-    out->edges = s->whole > 0 ? (double)s->whole_edges / (double)s->whole : (double)NAN;
+    const double counted = s->whole > 0 ? (double)s->whole : (double)out->batches;
+    out->rows = (double)(s->whole > 0 ? s->whole_rows : out->accesses) / counted;
+    out->edges = (double)(s->whole > 0 ? s->whole_edges : s->edges) / counted;
     out->touched_first = (double)gnn_bitset_count(c->front, words) / nodes;
     out->touched = (double)gnn_bitset_count(c->next, words) / nodes;
     out->next_epoch = s->second > 0 ? (double)s->again / (double)s->second : (double)NAN;

@@ -69,7 +69,7 @@ struct gnn_stats {
     uint64_t windows, windows_reached;
 
     uint64_t batches, accesses;
-    double rows, edges;             /* of a whole mini-batch */
+    double rows, edges;             /* of a whole mini-batch, or of those there are where none is whole */
     double touched_first, touched;  /* nodes of the first epoch's mini-batches, of all epochs' */
     double next_epoch;              /* share of the second epoch's accesses whose row the first one touched */
     struct gnn_spread row_accesses; /* of a node, over all mini-batches */

@@ -117,9 +117,10 @@ static void expect_hand_batches(const struct gnn_stats *s)
 }
 
 /* The table has what was counted; the picture is there. */
-static void expect_shown(const char *root, const struct gnn_dataset *dataset, const struct gnn_stats *s)
+static void expect_shown(const char *root, const struct gnn_dataset *dataset, const struct gnn_stats_config *config,
+                         const struct gnn_stats *s)
 {
-    const struct gnn_stats_heading heading = {dataset, &usual};
+    const struct gnn_stats_heading heading = {dataset, config};
     char dir[DATA_PATH], *text = NULL;
     size_t length = 0;
     struct gnn_err err = {0};
@@ -132,7 +133,8 @@ static void expect_shown(const char *root, const struct gnn_dataset *dataset, co
                                         "| within 1 hops | 37.50 % |",
                                         "| at all (3 hops) | 62.50 % |",
                                         "of the feature file that hold a reached row | 75.00 % |",
-                                        "| rows of one | 4 |",
+                                        "| 2 mini-batches of 1 seeds | |",
+                                        "| rows of one | 4 |\n| edges of one | 6 |",
                                         "| 40 % | 75.00 % | 0.00 % | 37.50 % |"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(text, parts[i]) == NULL)
@@ -162,8 +164,12 @@ static void test_by_hand(void **state)
     expect_hand_lists(&s);
     expect_hand_reach(&s);
     expect_hand_batches(&s);
-    expect_shown(root, gnn_lists_dataset(lists), &s);
+    expect_shown(root, gnn_lists_dataset(lists), &usual, &s);
     struct gnn_stats_config some = usual;
+    some.batch_size = 1000; /* no mini-batch is whole: those there are count */
+    must(gnn_stats_measure(world, lists, &some, &s, &err), &err);
+    expect_hand_batches(&s);
+    expect_shown(root, gnn_lists_dataset(lists), &some, &s);
     some.lists = false;
     some.epochs = 0;
     must(gnn_stats_measure(world, lists, &some, &s, &err), &err);
