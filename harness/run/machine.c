@@ -58,12 +58,7 @@ static enum gnn_status open_profile(const char *option, const char *name, struct
         return gnn_fail(err, GNN_EUSAGE, "%s: no profile named; `oocgnn list profiles` has them", option);
     gnn_data_dirs(&found);
     const enum gnn_status status = gnn_profile_open(name, found.dirs, out, &cause);
-    if (status == GNN_OK)
-        return GNN_OK;
-    if (status != GNN_EUSAGE)
-        return gnn_fail(err, status, "%s %s: %s", option, name, cause.message);
-    return gnn_fail(err, status, "%s: %s; %s", option, cause.message,
-                    strcmp(name, "this") == 0 ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: %s", option, cause.message);
 }
 
 /* The same with the run's --costs in it, those of a piece at the run's scale. */
@@ -113,7 +108,7 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
                                      struct gnn_err *err)
 {
     struct gnn_profile *opened;
-    GNN_TRY(open_profile("--compute model:", profile, &opened, err));
+    GNN_TRY(open_profile("--compute model", profile, &opened, err));
     const bool has_gpu = opened->gpu.present;
     gnn_profile_close(opened);
     if (gpu && named && !has_gpu)
@@ -577,7 +572,7 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct 
         bool named;
         split_compute(m->config->compute, name, sizeof name, &env.gpu, &named);
         if (m->compute == NULL)
-            GNN_TRY(open_charged(m->config, "--compute model:", name, &m->compute, err));
+            GNN_TRY(open_charged(m->config, "--compute model", name, &m->compute, err));
         env.same_device = same_device(m, rank);
         env.wait_until = tensor_wait_until;
         env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;

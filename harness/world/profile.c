@@ -82,10 +82,14 @@ static enum gnn_status not_found(const struct lookup *lookup, const char *const 
     gnn_near_miss_start(&near, lookup->name);
     for (size_t i = 0; i < lookup->known_count; i++)
         gnn_near_miss_offer(&near, lookup->known[i]);
-    return gnn_fail(err, GNN_EUSAGE, "no profile \"%s\" among the %zu names in %s%s%s", lookup->name,
-                    lookup->known_count, search_dirs[0] != NULL ? search_dirs[0] : "no directory",
-                    search_dirs[0] != NULL && search_dirs[1] != NULL ? " and the directories after it" : "",
-                    gnn_near_miss_text(&near));
+    char dirs[PATH_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; search_dirs[i] != NULL && used < sizeof dirs; i++)
+        used += (size_t)snprintf(dirs + used, sizeof dirs - used, "%s%s", i == 0 ? " in " : " or ", search_dirs[i]);
+    const bool here = strcmp(lookup->name, "this") == 0;
+    return gnn_fail(err, GNN_EUSAGE, "no profile \"%s\"%s%s; %s", lookup->name, dirs,
+                    here ? "" : gnn_near_miss_text(&near),
+                    here ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
 }
 
 static enum gnn_status find_machine(const char *name, const char *const *search_dirs, struct gnn_profile **out,

@@ -184,7 +184,10 @@ static void refusals_say_what_to_do(void **state)
     process_expect(call(t, "bound", WORDS("1", GRAPH)), 2, "not both", "both");
     process_expect(call(t, "bound", WORDS("999999")), 2, "has no run", "a run that is not there");
     process_expect(call(t, "bound", WORDS(GRAPH, "--accesses", "100")), 1, "raise --accesses", "too many accesses");
-    process_expect(call(t, "bound", WORDS(GRAPH, "--profile", "nosuch")), 2, "nosuch", "no such profile");
+    process_expect(call(t, "bound", WORDS(GRAPH, "--profile", "nosuch")), 2, "no profile \"nosuch\" in ",
+                   "no such profile");
+    process_expect(call(t, "bound", WORDS(GRAPH, "--profile", "gnndrive-papr")), 2,
+                   "\"?; `oocgnn list profiles` has them all", "a profile's typing error");
 }
 
 int main(void)

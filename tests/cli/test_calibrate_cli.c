@@ -38,7 +38,7 @@ static void test_wrong_usage(void **state)
     expect(calibrate("--device", "/nonexistent", "--out", "/dev/null", NULL), 2, "/nonexistent");
     expect(calibrate("--device", "/dev/null", "--out", "x.ini", NULL), 2, "name a directory");
     expect(calibrate("--device", ".", "--out", "/nonexistent/x.ini", NULL), 2, "--out /nonexistent/x.ini");
-    expect(calibrate("--verify", "nosuch", NULL, NULL, NULL), 2, "nosuch");
+    expect(calibrate("--verify", "nosuch", NULL, NULL, NULL), 2, "`oocgnn list profiles` has them all");
     struct process_result r = calibrate("--help", NULL, NULL, NULL, NULL);
     assert_int_equal(r.exit_status, 0);
     assert_non_null(strstr(r.out, "--verify"));

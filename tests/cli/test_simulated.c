@@ -1012,6 +1012,7 @@ static void wrong_words(void **state)
         {{SIMULATED, "--trace-loss", "/tmp/none", "--system", "null", NULL}, 4, "no loss"},
         {{"--world", "simulated", "--profile", "this?", "--system", "null"}, 2, "list profiles"},
         {{"--compute", "model:", "--system", "null"}, 2, "no profile named"},
+        {{"--compute", "model:nosuch", "--system", "null"}, 2, "--compute model: no profile \"nosuch\" in "},
         {{"--compute", "model:gnndrive-paper", "--trace-loss", "x", "--system", "null"}, 4, "no loss"},
         {{SIMULATED, "--dataset", "paper100m", "--system", "null", NULL}, 2, "papers100m"},
         {{SIMULATED, "--device-iops", "1000", "--system", "null", NULL}, 4, "device-slowdown"},
