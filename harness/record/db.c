@@ -47,13 +47,13 @@ static enum gnn_status fail_file(const struct gnn_db *db, const char *what, cons
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: %s; free space, raise the limit or choose another --db", what,
-                        db->path, strerror(error));
+        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: %s; free space, raise the limit or choose another database",
+                        what, db->path, strerror(error));
     case EACCES:
     case EPERM:
     case EROFS:
-        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what, db->path,
-                        strerror(error));
+        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a database in a directory you may write to", what,
+                        db->path, strerror(error));
     case EMFILE:
     case ENFILE:
         return gnn_fail(err, GNN_EIO, "cannot %s %s: %s; raise ulimit -n", what, db->path, strerror(error));
@@ -72,7 +72,7 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
     const char *text = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     switch (code) {
     case SQLITE_FULL:
-        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: the disk is full; free space or choose another --db", what,
+        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: the disk is full; free space or choose another database", what,
                         db->path);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
@@ -80,8 +80,8 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what, db->path,
-                        text);
+        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a database in a directory you may write to", what,
+                        db->path, text);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return gnn_fail(err, GNN_EIO, "cannot %s %s: another process has held it for %d s", what, db->path,
@@ -290,8 +290,9 @@ static enum gnn_status open_handle(struct gnn_db *db, enum gnn_db_mode mode, str
     GNN_TRY(gnn_db_check_name(db->path, err));
     if (mode == GNN_DB_READ) {
         if (access(db->path, F_OK) != 0)
-            return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s; --db names it, oocgnn run makes it",
-                            db->path, errno == EACCES ? strerror(errno) : "no such database");
+            return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT,
+                            "%s: %s; name another, or let `oocgnn run --db` make it", db->path,
+                            errno == EACCES ? strerror(errno) : "no such database");
         return open_to_read(db, err);
     }
     if (sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)

@@ -130,7 +130,7 @@ static void wrong_usage(void **state)
         {"--db $B --html $D/x.html --figures $D/no", 2, "--figures"},
         {"--db $B --html $D/x.html --figures $D/bare", 2, "no picture, CSV file or caption there; `oocgnn figure`"},
         {"--db $B --plot $D/no/plots", 2, "No such file or directory; name a folder"},
-        {"--db $D/nosuch.db", 2, "no such database; --db names it"},
+        {"--db $D/nosuch.db", 2, "no such database; name another"},
         {"--db $D/empty", 2, "no run was ever recorded in it; `oocgnn run --db` does"},
         {"--db $D", 2, "is a directory; name a file"},
         {"--db README.md", 1, "file is not a database; choose another"},
