@@ -53,14 +53,23 @@ static FILE *job_open(const struct gnn_bench *b)
     return file;
 }
 
+static bool is_stopped(const struct gnn_bench *b)
+{
+    return b->config->stop != NULL && atomic_load(b->config->stop);
+}
+
 static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, struct gnn_fio_report *report,
                                struct gnn_err *err)
 {
     if (file == NULL || fclose(file) != 0)
         return gnn_fail(err, GNN_EIO, "calibrate: %s cannot be written", b->job);
-    if (b->config->stop != NULL && atomic_load(b->config->stop))
+    struct gnn_err cause = {0};
+    enum gnn_status status = GNN_OK;
+    if (!is_stopped(b))
+        status = gnn_fio_run(b->job, report, &cause);
+    if (is_stopped(b)) /* what fio says of the same Ctrl-C is no cause */
         return gnn_fail(err, GNN_ECANCELLED, "calibrate: stopped");
-    return gnn_fio_run(b->job, report, err);
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s", cause.message);
 }
 
 /* ---- the file ---- */

@@ -74,6 +74,30 @@ static void test_without_fio(void **state)
     free(dir);
 }
 
+/* A Ctrl-C ends fio too, which says so in its own words: the user asked for it, and nothing is left behind. */
+static void test_interrupted(void **state)
+{
+    (void)state;
+    char *const dir = process_temp_dir();
+    struct process_result r = process_shell(
+        "mkdir %s/bin %s/on && printf '#!/bin/sh\\n[ \"$1\" != --version ] || { echo fio-3.33; exit 0; }\\n"
+        "kill -INT $PPID; exit 128\\n' >%s/bin/fio && chmod +x %s/bin/fio && "
+        "PATH=%s/bin:$PATH %s calibrate --quick --quiet --device %s/on --out %s/on/this.ini",
+        dir, dir, dir, dir, dir, process_program(), dir, dir);
+    if (r.exit_status == 4 && strstr(r.err, "--device") != NULL) {
+        process_free(&r);
+        process_remove_tree(dir);
+        free(dir);
+        skip_test("no direct I/O in the temporary directory: an interrupted calibration is not tried");
+    }
+    expect(r, 1, "calibrate: stopped");
+    char on[600];
+    (void)snprintf(on, sizeof on, "%s/on", dir);
+    assert_int_equal(entries_of(on), 0);
+    process_remove_tree(dir);
+    free(dir);
+}
+
 static bool have_fio(void)
 {
     const char *const argv[] = {"/bin/sh", "-c", "command -v fio", NULL};
@@ -196,10 +220,8 @@ static void test_old_calibrations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_usage),
-        cmocka_unit_test(test_without_fio),
-        cmocka_unit_test(test_quick),
-        cmocka_unit_test(test_old_calibrations),
+        cmocka_unit_test(test_wrong_usage), cmocka_unit_test(test_without_fio),      cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_quick),       cmocka_unit_test(test_old_calibrations),
     };
     return cmocka_run_group_tests_name("calibrate-cli", tests, NULL, NULL);
 }
