@@ -29,15 +29,17 @@ static const char *variants_of(const struct gnn_system *system, char *text, size
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if ((system->variants & words[i].variant) != 0 && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", words[i].word);
+    if (system->workers_max > 1 && used < bytes)
+        (void)snprintf(text + used, bytes - used, ", workers");
     return text;
 }
 
 static enum gnn_status list_systems(struct gnn_err *err)
 {
-    char text[64];
+    char text[80];
     (void)err;
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
-        (void)printf("%-12s %-36s %s\n", (*s)->name, variants_of(*s, text, sizeof text), (*s)->title);
+        (void)printf("%-12s %-43s %s\n", (*s)->name, variants_of(*s, text, sizeof text), (*s)->title);
     return GNN_OK;
 }
 

@@ -33,7 +33,7 @@ static const struct gnn_option prepare_table[] = {
            .help = "generate by this recipe (`oocgnn stats --recipe-from`); what it states wins over options"),
     OPTION("from", TEXT, from, "", .unit = "DIR|FILE", .help = "import from here"),
     OPTION("format", CHOICE, format, "ogb", .choices = gnn_import_formats,
-           .help = "of the input: NumPy directory, or SNAP edge list"),
+           .help = "of the input: NumPy directory, SNAP edge list, or triples of a knowledge graph"),
     OPTION("split", TEXT, split, "", .unit = "SUBDIR", .help = "sub-directory of --from that holds the splits"),
     OPTION("check", BOOL, check, "no", .help = "verify checksums and invariants of the dataset named, change nothing"),
     OPTION("quick", BOOL, quick, "no", .help = "with --check: meta and sizes only"),
@@ -173,11 +173,11 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
 }
 
 static const struct gnn_help_page page = {
-    .usage = "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]  generate a registry "
+    .usage = "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]   generate a registry "
              "dataset\n"
-             "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]              generate by a recipe\n"
-             "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
-             "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n\n",
+             "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]               generate by a recipe\n"
+             "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap|triples [OPTION...] import\n"
+             "       oocgnn prepare DATASET|DIR --check [--quick]                              verify\n\n",
     .parts = {{NULL, prepare_table}, {"generating", gnn_generate_table}, {"importing", gnn_import_table}}};
 
 int gnn_cmd_prepare(int argc, char **argv)

@@ -30,8 +30,8 @@ static const struct gnn_option sweep_table[] = {
     OPTION("dry-run", BOOL, dry_run, "no",
            .help = "check every cell, print the expanded plan, and what earlier runs say it will take"),
     OPTION("resume", BOOL, resume, "no",
-           .help = "pass over cells that the database holds as ok, oom or oot, with every option and parameter, the "
-                   "profile and the build the same"),
+           .help = "pass over cells that the database holds as ok, oom, gpu_oom or oot, with every option and "
+                   "parameter, the profile and the build the same"),
     OPTION("any-build", BOOL, any_build, "no", .help = "with --resume: runs of other builds count too"),
     OPTION("json", BOOL, json, "no", .help = "one JSON object per cell"),
     OPTION("keep-going", BOOL, keep_going, "yes", .help = "go on after a cell that failed"),
