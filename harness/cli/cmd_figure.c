@@ -555,17 +555,27 @@ static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_
     return GNN_OK;
 }
 
+static enum gnn_status take_scale(struct figures *f, struct gnn_err *err)
+{
+    struct gnn_err cause = {0};
+    const enum gnn_status status = gnn_parse_scale(f->config.scale, &f->scale_divisor, &cause);
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "--scale: %s", cause.message);
+}
+
 static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_err *err)
 {
     GNN_TRY(gnn_db_check_name(f->config.db, err));
     if (strcmp(f->config.scale, OF_THE_FIGURE) != 0)
-        GNN_TRY(gnn_parse_scale(f->config.scale, &f->scale_divisor, err));
+        GNN_TRY(take_scale(f, err));
+    if (f->wanted_count > 0 && (f->config.list || f->config.all))
+        return gnn_fail(err, GNN_EUSAGE, "figure: %s and --%s: the one or the other", f->wanted[0],
+                        f->config.list ? "list" : "all");
     GNN_TRY(find_files(f, err));
     if (f->config.list)
         return list_all(f, err);
-    if (f->config.all && f->wanted_count == 0)
+    if (f->config.all)
         return make_all(f, exit_status, err);
-    if (f->wanted_count == 0 || f->config.all)
+    if (f->wanted_count == 0)
         return gnn_fail(err, GNN_EUSAGE, "figure: name some, or --all of them; `oocgnn figure --list` has them");
     for (uint32_t i = 0; i < f->wanted_count; i++) {
         struct found *found = NULL;

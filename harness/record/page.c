@@ -4,6 +4,7 @@
 #include "harness/record/summary.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -142,7 +143,8 @@ enum gnn_status gnn_page_write(const struct gnn_run_record *runs, uint32_t count
             "pictures as SVG",
             count, bytes >> 20);
     if (status == GNN_OK && fwrite(text, 1, bytes, out) != bytes)
-        status = gnn_fail(err, GNN_EIO, "--html: the page cannot be written");
+        status = gnn_fail(err, GNN_EIO, "--html: the page cannot be written: %s; free space or name another file",
+                          strerror(errno));
     free(text);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Checks of a run's options against each other and against this build, before anything is opened. */
 #include "harness/run/config.h"
 
+#include "harness/base/units.h"
 #include "harness/dataset/prepare.h"
 #include "harness/record/record.h"
 #include "harness/run/fault_option.h"
@@ -125,6 +126,7 @@ static enum gnn_status check_batches(const struct gnn_run_config *config, struct
 
 static enum gnn_status check_limits(const struct gnn_run_config *config, struct gnn_err *err)
 {
+    char text[32];
     if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
         return gnn_fail(err, GNN_EUSAGE, "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
                         config->swap_bytes);
@@ -135,7 +137,9 @@ static enum gnn_status check_limits(const struct gnn_run_config *config, struct 
                         ": at least 64K and 16, or reads wait in the kernel where no signal reaches them",
                         config->device_bps, config->device_iops);
     if (config->interval_ns < INTERVAL_MIN_NS)
-        return gnn_fail(err, GNN_EUSAGE, "--interval: at least 10ms, or the probes disturb what they measure");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--interval: %s is too short: at least 10ms, or the probes disturb what they measure",
+                        gnn_format_duration(config->interval_ns, text, sizeof text));
     return GNN_OK;
 }
 

@@ -74,7 +74,7 @@ static const struct wrong wrongs[] = {
     {"run extra --system pygplus", 2, "unexpected argument \"extra\""},
     {"run --system null --dataset cora --profile nvme", 2, "--world simulated"},
     {"run --system null --dataset cora --swap 1G", 2, "--memory"},
-    {"run --system null --dataset cora --interval 0", 2, "at least 10ms"},
+    {"run --system null --dataset cora --interval 1ms", 2, "--interval: 1.00 ms is too short: at least 10ms"},
     {"run --system null --dataset cora --set gnndrive.extracters=2", 2, "did you mean \"extractors\""},
     {"run --system null --dataset cora --device-iops 99999999999", 2, "option device-iops"},
     {"run --system null --dataset cora --seed -1", 2, "option seed"},
@@ -112,7 +112,9 @@ static const struct wrong wrongs[] = {
     {"figure", 2, "name some, or --all"},
     {"figure gnndrive-fig20", 2, "no figure \"gnndrive-fig20\""},
     {"figure agnes-fig7", 4, "not to be had"},
-    {"figure --list --scale 3", 2, "3"},
+    {"figure --list --scale 3", 2, "--scale: \"3\" is not a scale"},
+    {"figure agnes-fig4 --all", 2, "figure: agnes-fig4 and --all: the one or the other"},
+    {"figure agnes-fig4 --list", 2, "agnes-fig4 and --list"},
     {"doctor --jsn", 2, "did you mean \"json\""},
 };
 

@@ -127,6 +127,7 @@ static void wrong_usage(void **state)
         {"--db $B --figures $D", 2, "add --html"},
         {"--db $B --html $D/no/page.html", 1, "No such file or directory; name a file in a folder you may write"},
         {"--db $B --html $D", 1, "Is a directory; name another file"},
+        {"--db $B --html $D/full.html", 1, "cannot be written: No space left on device; free space or name another"},
         {"--db $B --html $D/x.html --figures $D/no", 2, "--figures"},
         {"--db $B --html $D/x.html --figures $D/bare", 2, "no picture, CSV file or caption there; `oocgnn figure`"},
         {"--db $B --plot $D/no/plots", 2, "No such file or directory; name a folder"},
@@ -144,7 +145,8 @@ static void wrong_usage(void **state)
     };
     process_write_file(p->place->dir, "empty", 0644, "%s", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        process_expect(process_shell("%s mkdir -p $D/bare; $P report %s", p->shell, cases[i].arguments),
+        process_expect(process_shell("%s mkdir -p $D/bare; ln -sf /dev/full $D/full.html.new; $P report %s", p->shell,
+                                     cases[i].arguments),
                        cases[i].exit_status, cases[i].message, cases[i].arguments);
     struct process_result r = process_shell("%s ls $D | grep -c 'x.html'", p->shell);
     assert_string_equal(r.out, "0\n"); /* no half page */

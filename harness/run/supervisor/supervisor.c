@@ -3,6 +3,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
+#include "harness/base/units.h"
 #include "harness/dataset/prepare.h"
 #include "harness/measure/environment.h"
 #include "harness/run/floor.h"
@@ -400,7 +401,7 @@ static int reap(struct supervision *s)
 static void judge_killed(struct supervision *s, int wait_status)
 {
     struct gnn_run_record *const run = s->run;
-    char who[48] = "the worker";
+    char who[48] = "the worker", cap[32];
     if (s->rank_lost) { /* the others, the one that reports to this process among them, were killed after it */
         wait_status = s->lost.wait_status;
         (void)snprintf(who, sizeof who, "worker %u of %u", s->lost.rank, s->config.workers);
@@ -408,8 +409,9 @@ static void judge_killed(struct supervision *s, int wait_status)
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
         uint32_t device;
         const bool driver = !s->opened && gnn_compute_is_cuda(&s->config, &device);
-        END(run, GNN_RUN_OOM, "the kernel killed %s%s: it does not fit into %" PRIu64 " B; raise --memory%s", who,
-            driver ? " as it opened (a GPU's driver takes memory of the host too)" : "", s->config.memory_bytes,
+        END(run, GNN_RUN_OOM, "the kernel killed %s%s: it does not fit into %s; raise --memory%s", who,
+            driver ? " as it opened (a GPU's driver takes memory of the host too)" : "",
+            gnn_format_bytes(s->config.memory_bytes, cap, sizeof cap),
             s->config.workers > 1 ? " or lower --workers" : "");
         return;
     }
