@@ -19,7 +19,7 @@ if grep -q '^ok  *memory cap' <<<"$seen"; then
 else
     echo "== no control group may be made here, so no cap can be enforced on this machine: the two run in the simulated" >&2
     echo "== world, in virtual time on the machine of GNNDrive's paper, where the cap holds" >&2
-    world=(--world simulated --profile gnndrive-paper --compute cpu --memory 128M) # 64M of it is the process, by that profile
+    world=(--world simulated --profile gnndrive-paper --compute cpu --memory 80M)
 fi
 
 if [ "${world[0]}" = --memory ]; then
