@@ -1,5 +1,6 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/ini.h"
+#include "harness/base/units.h"
 #include "harness/figure/axes.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
@@ -7,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PATH_BYTES = 1024, ASSUMED_MAX = 6, WORDS_MAX = 4 };
@@ -205,11 +207,9 @@ static void say_assumed(struct caption *c, const char *profile)
 
 typedef const char *text_fn(const struct gnn_run_record *run);
 
-/* Says the different texts that the recorded runs have for something, behind `lead`: "compute a and b"; nothing where
- * they have none. */
-static void say_all(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, text_fn *text_of)
+/* The different texts that the recorded runs have for something. Returns how many. */
+static uint32_t find_all(const struct gnn_paper_figure *figure, text_fn *text_of, const char *told[WORDS_MAX])
 {
-    const char *told[WORDS_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < figure->job->count; i++)
         for (uint32_t r = 0; r < figure->cells[i].run_count; r++) {
@@ -217,11 +217,29 @@ static void say_all(struct caption *c, const struct gnn_paper_figure *figure, co
             bool known = text == NULL || text[0] == '\0' || count == WORDS_MAX;
             for (uint32_t t = 0; t < count && !known; t++)
                 known = strcmp(told[t], text) == 0;
-            if (known)
-                continue;
-            say(c, "%s%s", count == 0 ? lead : " and ", text);
-            told[count++] = text;
+            if (!known)
+                told[count++] = text;
         }
+    return count;
+}
+
+/* Says all of them, behind `lead`: "compute a and b"; nothing where there are none. */
+static void say_all(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, text_fn *text_of)
+{
+    const char *told[WORDS_MAX];
+    const uint32_t count = find_all(figure, text_of, told);
+    for (uint32_t t = 0; t < count; t++)
+        say(c, "%s%s", t == 0 ? lead : " and ", told[t]);
+}
+
+/* The same of numbers of bytes. */
+static void say_all_bytes(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, text_fn *text_of)
+{
+    const char *told[WORDS_MAX];
+    char bytes[32];
+    const uint32_t count = find_all(figure, text_of, told);
+    for (uint32_t t = 0; t < count; t++)
+        say(c, "%s%s", t == 0 ? lead : " and ", gnn_format_bytes(strtoull(told[t], NULL, 10), bytes, sizeof bytes));
 }
 
 static const char *compute_of(const struct gnn_run_record *run)
@@ -300,7 +318,7 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ", bytes a read ", read_size_of);
     say_all(&c, figure, ", compute ", compute_of);
     say_all(&c, figure, ", costs ", costs_of);
-    say_all(&c, figure, ", bytes of device readahead ", readahead_of);
+    say_all_bytes(&c, figure, ", device readahead ", readahead_of);
     say_all(&c, figure, ", start ", start_of);
     say(&c, ", cap %s", run->cap_enforcement);
     if (figure->put_over[0] != '\0')

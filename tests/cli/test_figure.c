@@ -75,8 +75,8 @@ static void a_figure_from_file_to_picture(void **state)
         expect_drawn(p, "tiny-fig1 --jobs 2",
                      PARTS("4 runs made", "4 of 4 cells are recorded", "| fast | papers100m | ", " [3.5] |", "[OOM]",
                            "| no | papers100m | N/A |", "profile gnndrive-paper (assumed there:", "scale 1/4000",
-                           "holds           order", "DOES NOT HOLD   ratio", "likely cause: nobody said so",
-                           "not measurable  open"));
+                           "device readahead 128 KiB", "holds           order", "DOES NOT HOLD   ratio",
+                           "likely cause: nobody said so", "not measurable  open"));
     expect_file(p, "tiny-fig1.csv",
                 PARTS("series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,"
                       "epoch_s_source,reads",
