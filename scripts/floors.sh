@@ -27,11 +27,11 @@ with epoch as (
          left join figures f on f.run_id = r.run_id and f.epoch = e.epoch
     group by r.run_id, e.epoch),
 cell as (
-    select r.system || iif(c.value = 'full', ', overlapping', '') as name, a.*, b.s as s2, b.floor_s as floor2_s,
-           b.device_s as device2_s, b.training_s as training2_s, b.cores_s as cores2_s
+    select r.system || case c.value when 'full' then ', overlapping' when 'direct' then ', filled directly' else '' end as name,
+           a.*, b.s as s2, b.floor_s as floor2_s, b.device_s as device2_s, b.training_s as training2_s, b.cores_s as cores2_s
     from runs r join epoch a on a.run_id = r.run_id and coalesce(a.epoch, 0) = 0
          left join epoch b on b.run_id = r.run_id and b.epoch = 1
-         left join config c on c.run_id = r.run_id and c.key = 'agnes.overlap')
+         left join config c on c.run_id = r.run_id and c.key in ('agnes.overlap', 'ginex.fill'))
 select name as system, cap as 'cap MiB',
        iif(s is null, status, printf('%.1f', s)) as 'first epoch s', iif(s is null, '-', printf('%.2f', s / floor_s)) as 'over its floor',
        iif(s2 is null, status, printf('%.1f', s2)) as 'second epoch s', iif(s2 is null, '-', printf('%.1f', device2_s)) as 'device s',
