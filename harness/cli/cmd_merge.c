@@ -34,10 +34,22 @@ static enum gnn_status take_file(void *ctx, const char *word, struct gnn_err *er
     return GNN_OK;
 }
 
+/* Opens each of the databases to be copied, so that a name that is none makes no database of the others. */
+static enum gnn_status check_parts(const struct merge *m, struct gnn_err *err)
+{
+    for (uint32_t i = 1; i < m->count; i++) {
+        struct gnn_db *db;
+        GNN_TRY(gnn_db_open(m->files[i], GNN_DB_READ, &db, err));
+        gnn_db_close(db);
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status merge_all(const struct merge *m, struct gnn_merged *total, struct gnn_err *err)
 {
     struct gnn_db *db = NULL;
     GNN_TRY(gnn_db_check_name(m->files[0], err));
+    GNN_TRY(check_parts(m, err));
     GNN_TRY(gnn_db_open(m->files[0], GNN_DB_WRITE, &db, err));
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 1; i < m->count && status == GNN_OK; i++) {

@@ -165,8 +165,9 @@ static void databases_are_joined(void **state)
         "cd %s; O=%s; $O sweep job.ini --cell 2 --db two.db --json >/dev/null 2>&1; $O "
         "merge "
         "all.db runs.db two.db; $O merge all.db two.db runs.db; $O report --last 9 --json --db all.db | grep -c "
-        "batch_digest; $O merge all.db all.db; $O merge all.db; $O merge all.db nothing.db; $O sweep job.ini --resume "
-        "--json --db all.db | wc -l",
+        "batch_digest; $O merge all.db all.db; $O merge all.db; $O merge all.db nothing.db; $O merge new.db runs.db "
+        "nothing.db; test "
+        "! -e new.db || echo made; $O sweep job.ini --resume --json --db all.db | wc -l",
         p->dir, p->program);
     if (strcmp(r.out,
                "2 runs added, 0 known, 0 unfinished left out\n0 runs added, 2 known, 0 unfinished left out\n2\n0\n") !=
