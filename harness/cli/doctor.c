@@ -307,19 +307,20 @@ static void look_at_cuda(struct doctor *d)
     }
 }
 
-/* What runs here are compared with, and how old it is. */
+/* Finds the profile of this machine, which runs are compared with, and says how old it is; a note where it cannot be
+ * opened, with the cause. */
 static void look_at_calibration(struct doctor *d)
 {
     struct gnn_data_dirs found;
     struct gnn_profile *profile;
     char age[GNN_PROFILE_AGE_BYTES];
+    struct gnn_err err = {0};
     const uint64_t now_s = (uint64_t)time(NULL);
     gnn_data_dirs(&found);
-    if (gnn_profile_open("this", found.dirs, &profile, NULL) != GNN_OK) {
+    if (gnn_profile_open("this", found.dirs, &profile, &err) != GNN_OK) { /* none, or one that cannot be read */
         char remedy[512];
         (void)snprintf(remedy, sizeof remedy, "`oocgnn calibrate --device %.400s`, while nothing else runs", d->dir);
-        find(d, "calibration", GNN_VERDICT_NOTE, false, remedy,
-             "no profile `this`: no least time of the device beside a run's, and no simulated run of this machine");
+        find(d, "calibration", GNN_VERDICT_NOTE, false, remedy, "%s", err.message);
         return;
     }
     const bool fresh = gnn_profile_age_s(profile, now_s) != GNN_UNKNOWN && !gnn_profile_is_old(profile, now_s);

@@ -187,7 +187,14 @@ static void test_old_calibrations(void **state)
     char *const dir = process_temp_dir();
     (void)setenv("XDG_DATA_HOME", dir, 1);
     struct process_result none = process_shell("%s doctor | grep -A1 ' calibration '", process_program());
+    assert_non_null(strstr(none.out, "no profile \"this\" in "));
     assert_non_null(strstr(none.out, "`oocgnn calibrate --device"));
+    process_free(&none);
+    make_this(dir, 1);
+    none = process_shell("echo nonsense >>%s/oocgnn/this.ini; %s doctor | grep -A1 ' calibration '", dir,
+                         process_program());
+    assert_non_null(strstr(none.out, "this.ini"));
+    assert_null(strstr(none.out, "no profile"));
     process_free(&none);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         make_this(dir, cases[c].days);
