@@ -175,7 +175,12 @@ static const struct gnn_command *find_command(const char *name)
 static int help(int argc, char **argv)
 {
     char flag[] = "--help";
+    struct gnn_err err = {0};
     assert(argc >= 2);
+    if (argc > 3) {
+        (void)gnn_fail(&err, GNN_EUSAGE, "help: one command at a time, got \"%s\" and \"%s\"", argv[2], argv[3]);
+        return gnn_cli_failed(&err);
+    }
     if (argc < 3 || strcmp(argv[2], "help") == 0) {
         print_help(stdout);
         return GNN_EXIT_OK;

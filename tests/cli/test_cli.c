@@ -95,6 +95,7 @@ static const struct wrong wrongs[] = {
     {"list system", 2, "did you mean \"systems\"?"},
     {"list systems null", 2, "unexpected argument \"null\""},
     {"help rnu", 2, "did you mean \"run\"?"},
+    {"help run sweep", 2, "got \"run\" and \"sweep\""},
     {"report first", 2, "no run's number"},
     {"list params nosuch", 2, "unknown system \"nosuch\"; this build"},
     {"prepare", 2, "which dataset?"},
