@@ -150,6 +150,7 @@ static void run_here(struct sweep *s, uint32_t cell)
     const uint64_t start_ns = gnn_host_now_ns();
     bool interrupted;
     const int exit_status = run_cell(s, cell, false, &interrupted);
+    (void)fflush(stdout); /* before messages that go to the same file; that it failed shows at the end */
     book(s, cell, exit_status, interrupted, gnn_host_now_ns() - start_ns);
 }
 

@@ -72,6 +72,19 @@ static void failures_are_passed_over(void **state)
     expect_plan(p, "--cell 2", "1 cells, 1 runs\ntime: about");
 }
 
+/* In one file with the messages a cell's record stands between its own line and that of the next. */
+static void records_and_messages_stay_in_order(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[n]\nsystem = null\nseed = 1 | 2\n");
+    struct process_result r =
+        process_shell("%s sweep %s/job.ini --json >%s/log 2>&1; cat %s/log", p->program, p->dir, p->dir, p->dir);
+    const char *const first = strstr(r.out, "{\""), *const second = strstr(r.out, "cell 2 of 2");
+    if (first == NULL || second == NULL || first > second || strstr(r.out, "cell 1 of 2") > first)
+        fail_msg("not in order:\n%s", r.out);
+    process_free(&r);
+}
+
 /* Another option, another build or another machine is another cell; another place to tell it is not. */
 static void what_is_done_is_known_by_all_that_it_is(void **state)
 {
@@ -190,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(failures_are_passed_over, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(records_and_messages_stay_in_order, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, place_set_up, place_tear_down),
