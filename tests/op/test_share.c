@@ -284,7 +284,9 @@ static void test_cuts_by_hand(void **state)
     } cases[] = {
         {false, 1, 1, 1, {false, 1, 16}},
         {false, 100, 256, 1 << 20, {false, 1, 112}},
-        {false, 1023, 256, 128, {false, 1, 1024}}, /* below two panels that are worth it */
+        {false, 383, 256, 128, {false, 1, 384}}, /* below two panels that are worth it */
+        {false, 384, 256, 128, {false, 2, 192}},
+        {false, 1023, 256, 128, {false, 2, 512}},
         {false, 1024, 256, 128, {false, 2, 512}},
         {false, 1100, 256, 128, {false, 2, 560}},
         {false, 2047, 256, 128, {false, 2, 1024}},
@@ -293,13 +295,15 @@ static void test_cuts_by_hand(void **state)
         {false, 16384, 256, 128, {false, 8, 2048}},
         {false, 100000, 256, 128, {false, 48, 2096}},
         {true, 100000, 256, 128, {false, 48, 2096}}, /* sums too short to be cut */
-        {true, 256, 128, 4095, {false, 1, 256}},
+        {true, 256, 128, 1279, {false, 1, 256}},
+        {true, 256, 128, 1280, {true, 2, 640}},
+        {true, 256, 128, 4095, {true, 2, 2048}},
         {true, 256, 128, 4096, {true, 2, 2048}},
         {true, 256, 128, 6200, {true, 3, 2080}},
         {true, 256, 128, 1000000, {true, 8, 125008}},
         {true, 256, 256, 1000000, {true, 5, 200000}}, /* four parts of 256 KiB beside the first */
         {true, 512, 512, 1000000, {true, 2, 500000}},
-        {true, 512, 513, 1000000, {false, 1, 512}}, /* no room for a second part */
+        {true, 512, 513, 1000000, {false, 2, 256}}, /* no room for a second part */
         {true, 1040, 513, 1000000, {false, 2, 528}},
     };
     for (uint32_t c = 0; c < sizeof cases / sizeof *cases; c++) {

@@ -7,9 +7,11 @@
 #include <cblas.h>
 
 /* Repacking b costs a product of p panels 9.6 (p - 1) / rows of its time, where BLAS multiplies 32 times as fast as it
- * packs: below 1 % with these. */
-enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8 };
-enum { PART_TERMS = 2048, PARTS = 8 };
+ * packs: below 1 % with these. Below two such panels a product is halved, so that two threads have something each:
+ * that costs 2.5 % at most. */
+enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8, PANEL_ROWS_LEAST = 192 };
+/* Adding up a part costs what some 30 of its terms do. */
+enum { PART_TERMS = 2048, PARTS = 8, PART_TERMS_LEAST = 640 };
 enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves a byte */
 enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */
 
@@ -20,15 +22,22 @@ static struct gnn_gemm_cut cut_into(bool of_sums, uint32_t length, uint32_t coun
         .of_sums = of_sums, .count = (uint32_t)gnn_div_up(length, step), .step = (uint32_t)step};
 }
 
+/* Returns into how many parts a length is cut: of so much each at least, or two of no less than `least`. */
+static uint32_t parts_of(uint32_t length, uint32_t each, uint32_t least)
+{
+    return gnn_max_u32(length / each, length >= 2 * least ? 2 : 1);
+}
+
 struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uint32_t inner)
 {
     const uint64_t result_bytes = gnn_max_u64((uint64_t)rows * cols * sizeof(float), 1);
     const uint64_t room = 1 + GNN_GEMM_PARTS_BYTES / result_bytes;
-    const uint32_t parts = (uint32_t)gnn_min_u64(gnn_min_u32(inner / PART_TERMS, PARTS), room);
+    const uint32_t wanted = gnn_min_u32(parts_of(inner, PART_TERMS, PART_TERMS_LEAST), PARTS);
+    const uint32_t parts = (uint32_t)gnn_min_u64(wanted, room);
     if (trans_a && parts > 1)
         return cut_into(true, inner, parts);
     const uint32_t panel = gnn_min_u32(gnn_max_u32(rows / PANELS, PANEL_ROWS), PANEL_ROWS_MOST);
-    return cut_into(false, rows, gnn_max_u32(rows / panel, rows >= PANEL_ROWS ? 2 : 1));
+    return cut_into(false, rows, parts_of(rows, panel, PANEL_ROWS_LEAST));
 }
 
 struct product {
