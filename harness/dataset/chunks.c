@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 4 << 20, THREADS_MAX = 64, SLOTS_PER_THREAD = 2 };
+enum { CHUNK_BYTES = 4 << 20, THREADS_MAX = 64, SLOTS_PER_THREAD = 2, LARGE_PAGE_BYTES = 2 << 20 };
 
 /* Chunk k lives in slot k % slot_count; a slot is free once the chunk slot_count before it has been written. */
 struct pool {
@@ -108,15 +109,34 @@ uint32_t gnn_chunk_threads(uint32_t wanted, uint32_t max)
     return gnn_min_u32(wanted > 0 ? wanted : cores > 0 ? (uint32_t)cores : 1, max);
 }
 
+/* Returns how many items a chunk has: whole pages where they fit, so that it is written past the page cache. */
+static uint64_t items_of_chunk(uint64_t item_bytes)
+{
+    uint64_t items = 1;
+    while (items * item_bytes % GNN_PAGE_BYTES != 0)
+        items *= 2; /* GNN_PAGE_BYTES is a power of two */
+    const uint64_t fit = gnn_max_u64(CHUNK_BYTES / item_bytes, 1);
+    return fit >= items ? gnn_round_down(fit, items) : fit;
+}
+
+/* Memory of the chunks, in large pages where there are any; NULL where there is none. */
+static char *allocate_chunks(uint64_t bytes)
+{
+    char *const memory = aligned_alloc(LARGE_PAGE_BYTES, gnn_round_up(bytes, LARGE_PAGE_BYTES));
+    if (memory != NULL)
+        (void)madvise(memory, gnn_round_up(bytes, LARGE_PAGE_BYTES), MADV_HUGEPAGE);
+    return memory;
+}
+
 static enum gnn_status fill_file(const struct gnn_chunk_stream *stream, struct gnn_out_file *file,
                                  struct gnn_ticker *ticker, struct gnn_err *err)
 {
     struct pool pool = {.stream = stream};
     const uint32_t threads = gnn_chunk_threads(stream->threads, THREADS_MAX);
-    pool.chunk_items = gnn_max_u64(CHUNK_BYTES / stream->item_bytes, 1);
+    pool.chunk_items = items_of_chunk(stream->item_bytes);
     pool.chunk_count = gnn_div_up(stream->items, pool.chunk_items);
     pool.slot_count = threads * SLOTS_PER_THREAD;
-    pool.memory = malloc(pool.slot_count * pool.chunk_items * stream->item_bytes);
+    pool.memory = allocate_chunks(pool.slot_count * pool.chunk_items * stream->item_bytes);
     pool.filled = calloc(pool.slot_count, sizeof *pool.filled);
     enum gnn_status status = GNN_OK;
     if (pool.memory == NULL || pool.filled == NULL) {

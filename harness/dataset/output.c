@@ -17,7 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WRITE_BYTES_MAX = 16 << 20 /* in one call: a signal is seen between two */ };
+enum {
+    WRITE_BYTES_MAX = 16 << 20, /* in one call: a signal is seen between two */
+    BEGIN_BYTES = 8 << 20,      /* that have collected when the disk is to begin */
+};
 
 /* ---- progress ---- */
 
@@ -281,10 +284,11 @@ struct gnn_out_file {
     const struct gnn_prepare_job *job;
     enum gnn_out_kind kind;
     int fd;
+    int direct_fd; /* past the page cache; -1: the file system has none */
     char name[32];
     char path[GNN_OUTPUT_PATH + 64];
-    uint64_t written_bytes;
-    struct gnn_checksum *checksum; /* NULL: none wanted */
+    uint64_t written_bytes, begun_bytes; /* the disk has begun to write the latter */
+    struct gnn_checksum *checksum;       /* NULL: none wanted */
     uint64_t used, room;
     char *buffer;
 };
@@ -295,6 +299,8 @@ static void out_close(struct gnn_out_file *file)
         return;
     if (file->fd >= 0)
         (void)close(file->fd);
+    if (file->direct_fd >= 0)
+        (void)close(file->direct_fd);
     gnn_checksum_close(file->checksum);
     free(file->buffer);
     free(file);
@@ -314,6 +320,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     (void)snprintf(file->path, sizeof file->path, "%s/%s", output->partial, name);
     file->fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     enum gnn_status status = GNN_OK;
+    file->direct_fd = kind == GNN_OUT_DATASET && file->fd >= 0 ? open(file->path, O_WRONLY | O_DIRECT | O_CLOEXEC) : -1;
     if (file->fd < 0)
         status = gnn_out_errno(errno, "cannot create", file->path, err);
     else if (file->buffer == NULL)
@@ -323,21 +330,49 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     return GNN_OPENED(status, file, out, out_close);
 }
 
+/* Lets the disk begin with what has collected, while the next chunks are made; the sync at the end waits for it. A file
+ * system that cannot leaves all of it to the sync. Scratch is gone before it would be written. */
+static void begin_writing(struct gnn_out_file *file)
+{
+    const uint64_t collected = file->written_bytes - file->begun_bytes;
+    if (collected < BEGIN_BYTES || file->kind == GNN_OUT_SPILL)
+        return;
+    (void)sync_file_range(file->fd, (off_t)file->begun_bytes, (off_t)collected, SYNC_FILE_RANGE_WRITE);
+    file->begun_bytes = file->written_bytes;
+}
+
+/* Writes what it can of the bytes at the file's end. What begins and lies at pages goes past the page cache, as far as
+ * whole pages go: that costs no copy, and leaves the cache to others. */
+static ssize_t write_some(struct gnn_out_file *file, const char *data, uint64_t bytes)
+{
+    const off_t at = (off_t)file->written_bytes;
+    const uint64_t pages = gnn_round_down(gnn_min_u64(bytes, WRITE_BYTES_MAX), GNN_PAGE_BYTES);
+    if (file->direct_fd >= 0 && pages > 0 && (at | (off_t)(uintptr_t)data) % GNN_PAGE_BYTES == 0) {
+        const ssize_t got = pwrite(file->direct_fd, data, pages, at);
+        if (got >= 0 || errno != EINVAL)
+            return got;
+        (void)close(file->direct_fd); /* a device that wants more than pages */
+        file->direct_fd = -1;
+    }
+    return pwrite(file->fd, data, gnn_min_u64(bytes, WRITE_BYTES_MAX), at);
+}
+
 /* A short write is followed by another one, which tells why. Whatever loop writes here obeys the stop flag. */
 static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     for (uint64_t done = 0; done < bytes;) {
         GNN_TRY(gnn_job_stopped(file->job, file->name, err));
-        const ssize_t got = write(file->fd, (const char *)data + done, gnn_min_u64(bytes - done, WRITE_BYTES_MAX));
+        const ssize_t got = write_some(file, (const char *)data + done, bytes - done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return gnn_out_errno(errno, "writing", file->path, err);
         done += (uint64_t)got;
+        file->written_bytes += (uint64_t)got;
     }
     if (file->checksum != NULL)
         gnn_checksum_add(file->checksum, data, bytes);
-    file->written_bytes += bytes;
+    begin_writing(file);
     return GNN_OK;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -115,6 +116,36 @@ static void test_every_entry_as_ever(void **state)
         }
     }
     assert_int_equal(different, 0);
+}
+
+/* Whole pages go past the page cache, where the file system lets them: only a file's last page may be there. */
+static void test_the_page_cache_is_left_alone(void **state)
+{
+    char dir[DATA_PATH], path[DATA_PATH + 32];
+    struct gnn_err err;
+    const struct gnn_generate_options options = defaults(100);
+    (void)data_path(dir, *state, "uncached");
+    assert_int_equal(generate(dir, 1000, &options, (struct gnn_prepare_job){0}, &err), GNN_OK);
+    (void)snprintf(path, sizeof path, "%s/features-d100", dir);
+    const int direct = open(path, O_RDONLY | O_DIRECT), fd = open(path, O_RDONLY);
+    if (direct < 0)
+        skip_test("no direct I/O below %s", dir);
+    struct stat info;
+    assert_int_equal(fstat(fd, &info), 0);
+    const uint64_t pages = gnn_div_up((uint64_t)info.st_size, GNN_PAGE_BYTES);
+    unsigned char *const there = calloc(pages, 1);
+    void *const map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    assert_true(there != NULL && map != MAP_FAILED);
+    assert_int_equal(mincore(map, (size_t)info.st_size, there), 0);
+    uint64_t cached = 0;
+    for (uint64_t i = 0; i < pages; i++)
+        cached += there[i] & 1;
+    assert_true(pages > 10000);
+    assert_in_range(cached, 0, 1);
+    (void)munmap(map, (size_t)info.st_size);
+    free(there);
+    (void)close(fd);
+    (void)close(direct);
 }
 
 /* Rows of one class share a centre of the stated amplitude; the noise around it has mean 0 and variance 1. */
@@ -405,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same_bytes, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_every_entry_as_ever, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_page_cache_is_left_alone, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_features, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_rows_are_more_or_less_clear, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_existing, data_set_up, data_tear_down),
