@@ -40,6 +40,9 @@ echo
 echo "== DiskGNN: packing under a cap of 320 MiB against fio's sequential bandwidth, batched against row by row"
 "$BENCH/bench_packing" --dir build/bench --oocgnn "$OOCGNN" --data "$DATA"
 echo
+echo "== preparing papers100m at 1/100 and 1/10 against fio writing as many bytes"
+"$BENCH/bench_prepare" --dir build/bench --oocgnn "$OOCGNN"
+echo
 echo "== GNNDrive's released containers, as costs/released.ini has them"
 "$BENCH/bench_containers"
 echo
