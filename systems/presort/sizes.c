@@ -89,6 +89,46 @@ struct presort_belady_config presort_belady_config_of(const struct gnn_env *env,
                                           .recalls = config->reuse > 1};
 }
 
+/* ---- mini-batches ---- */
+
+static void enlarge(const struct gnn_workload *load, uint32_t node_count, uint32_t more_rows, uint64_t more_edges,
+                    struct gnn_batch_size *largest)
+{
+    const struct gnn_batch_size given = *largest;
+    uint32_t bound[GNN_LAYERS_MAX + 1];
+    uint64_t bound_edges = 0;
+    (void)gnn_sample_node_bound(node_count, given.nodes[0], load->fanout, load->layers, bound);
+    for (uint32_t l = 0; l < load->layers; l++) {
+        const uint64_t more = more_rows * (uint64_t)given.nodes[l + 1] / given.nodes[load->layers];
+        largest->nodes[l + 1] = (uint32_t)gnn_min_u64(given.nodes[l + 1] + more, bound[l + 1]);
+        bound_edges += bound[l] * (uint64_t)load->fanout[l];
+    }
+    largest->edges = gnn_max_u64(given.edges, gnn_min_u64(given.edges + more_edges, bound_edges));
+}
+
+/* Corrects what degrees alone say of mini-batches by what the lists say. Where the nodes that are reached have the
+ * longer lists the mean is above what was expected, and the largest is taken for larger by as much. The model is in the
+ * plan: what it takes more becomes a part. */
+static void learn_batches(struct gnn_memory_plan *plan, const struct presort_uses *uses, uint32_t batches)
+{
+    const struct gnn_env *const env = plan->env;
+    const uint32_t layers = env->workload->layers, expected = plan->batch.nodes[layers];
+    const uint32_t rows = presort_uses_mean(uses, batches);
+    const uint64_t edges = gnn_max_u64(uses->edges / batches, plan->batch.edges);
+    if (rows <= expected)
+        return;
+    const uint64_t model_bytes =
+        env->model_config == NULL ? 0 : gnn_model_bytes(env->model_config, plan->largest.nodes);
+    enlarge(env->workload, env->dataset->node_count, rows - expected, edges - plan->batch.edges, &plan->largest);
+    plan->batch.nodes[layers] = rows;
+    plan->batch.edges = edges;
+    if (env->model_config == NULL)
+        return;
+    gnn_plan_part(plan, "model of larger mini-batches", "--hidden, --batch or --fanout",
+                  gnn_model_bytes(env->model_config, plan->largest.nodes) - model_bytes)
+        ->on_device = gnn_env_on_device(env);
+}
+
 /* ---- parts ---- */
 
 static void add_fixed(struct gnn_memory_plan *plan, const struct presort_sizes *sizes)
@@ -473,6 +513,8 @@ enum gnn_status presort_size(const struct presort_config *config, enum presort_t
         return GNN_OK;
     }
     struct presort_uses even;
+    if (uses != NULL)
+        learn_batches(plan, uses, out->batches);
     out->costs = presort_costs_of(env, config);
     presort_uses_even(env, &plan->batch, out->batches, &even);
     const struct presort_scales scales = scales_of(env, config, out, uses != NULL ? uses : &even);

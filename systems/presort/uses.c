@@ -131,6 +131,15 @@ static uint64_t rows_of(const struct presort_uses *uses, uint32_t bin, uint64_t 
     return (uint64_t)((unsigned __int128)nodes * hit / PRESORT_USE);
 }
 
+uint32_t presort_uses_mean(const struct presort_uses *uses, uint32_t batches)
+{
+    uint64_t all = 0;
+    assert(batches > 0);
+    for (uint32_t bin = 0; bin < PRESORT_USES_BINS; bin++)
+        all += uses->uses[bin];
+    return (uint32_t)gnn_min_u64(all / PRESORT_USE / batches, UINT32_MAX);
+}
+
 uint64_t presort_uses_others(const struct presort_uses *uses, uint64_t resident, uint32_t parts)
 {
     uint64_t rows = 0;

@@ -33,6 +33,8 @@ void presort_uses_even(const struct gnn_env *env, const struct gnn_batch_size *b
 
 /* Returns how many of so many bins are hit when so many balls are thrown, in any unit of both. */
 uint64_t presort_uses_hit(uint64_t bins, uint64_t balls);
+/* The rows of a mini-batch on average, of so many. */
+uint32_t presort_uses_mean(const struct presort_uses *uses, uint32_t batches);
 /* The rows of an epoch cut into parts, each counted once in each part. parts > 0. */
 uint64_t presort_uses_rows(const struct presort_uses *uses, uint32_t parts);
 /* Likewise, but without the `resident` rows that are used most often. */

@@ -403,6 +403,37 @@ static void test_the_best_of_all_is_chosen(void **state)
     fixture_close(&f);
 }
 
+/* Lists that make the mean mini-batch larger than degrees do make the largest so, by as much and up to the fan-outs'
+ * bound; lists that say less change nothing. */
+static void test_lists_correct_the_largest_mini_batch(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct presort_uses uses;
+    struct presort_sizes sizes;
+    struct gnn_memory_plan plan;
+    uint32_t bound[GNN_LAYERS_MAX + 1];
+    open_dense(&f, &uses);
+    f.env.cap_bytes = 0;
+    f.workload.batch_size = 4;
+    f.workload.fanout[0] = f.workload.fanout[1] = 40;
+    gnn_plan_begin(&plan, &f.env);
+    const uint32_t layers = f.workload.layers, largest = plan.largest.nodes[layers];
+    const uint32_t batches = gnn_epoch_batches(&f.env);
+    (void)gnn_sample_node_bound(f.graph.dataset.node_count, 4, f.workload.fanout, layers, bound);
+    assert_true(largest + 40 < bound[layers]);
+    for (int more = -40; more <= 2000; more += more < 40 ? 40 : 1960) {
+        struct gnn_batch_size told = plan.batch;
+        told.nodes[layers] = (uint32_t)((int)told.nodes[layers] + more);
+        told.edges += more > 0 ? (uint64_t)more : 0;
+        presort_uses_even(&f.env, &told, batches, &uses);
+        assert_true(size(&f, NULL, PRESORT_TOPOLOGY_RESIDENT, &uses, &sizes));
+        const uint32_t wanted = more <= 0 ? largest : gnn_min_u32(largest + (uint32_t)more, bound[layers]);
+        assert_in_range(sizes.input_rows, (wanted - 1) * UINT64_C(5) / 4, wanted * UINT64_C(5) / 4);
+    }
+    fixture_close(&f);
+}
+
 /* The device's floor: with one so slow that the rows that a thread costs take longer than all work, one draws; the same
  * memory on a fast one has several. */
 static void test_a_slow_device_has_one(void **state)
@@ -469,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_page_faults_by_hand),
         cmocka_unit_test(test_limits_by_hand),
         cmocka_unit_test(test_the_best_of_all_is_chosen),
+        cmocka_unit_test(test_lists_correct_the_largest_mini_batch),
         cmocka_unit_test(test_a_slow_device_has_one),
         cmocka_unit_test(test_what_is_given_or_not_known),
     };
