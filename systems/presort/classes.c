@@ -267,6 +267,7 @@ static void choose(struct presort_classes *c, enum sweep sweep, const struct sum
     keep_sorted(c, sweep, chosen->sorted < chosen->direct);
     charge_pass(c, sweep, this->rows);
     out->loads += this->loads;
+    out->cost_bytes += gnn_min_u64(this->sorted, this->direct);
     out->sweeps_bytes += this->all_sorted;
 }
 
@@ -317,15 +318,18 @@ static bool settle(struct presort_classes *c, enum sweep sweep, uint64_t loads_m
     return full;
 }
 
-void presort_classes_decide(struct presort_classes *c, uint64_t loads_max, struct presort_decision *out)
+void presort_classes_decide(struct presort_classes *c, uint64_t loads_max, uint32_t gain, struct presort_decision *out)
 {
     const bool packed = c->config.packed != NULL;
+    assert(gain > 0);
     *out = (struct presort_decision){.loads = 0};
     if (packed)
         choose_packed(c, out);
     choose_apart(c, out);
-    const bool full = packed && settle(c, PACKED, loads_max, false, out);
-    (void)settle(c, APART, loads_max, full, out);
-    out->cost_bytes += (out->loads - out->sorted_loads) * c->config.costs.random_bytes;
     out->direct_bytes = out->loads * c->config.costs.random_bytes;
+    const bool gains = c->config.choice != PRESORT_AUTO || out->direct_bytes / gain >= out->cost_bytes;
+    out->cost_bytes = 0;
+    const bool full = packed && settle(c, PACKED, gains ? loads_max : 0, false, out);
+    (void)settle(c, APART, gains ? loads_max : 0, full, out);
+    out->cost_bytes += (out->loads - out->sorted_loads) * c->config.costs.random_bytes;
 }

@@ -72,8 +72,9 @@ struct presort_decision {
 };
 
 /* Decides; at most `loads_max` loads are sorted: from the row on with which they would be more, all are direct. Packed
- * rows come first, as they lie. */
-void presort_classes_decide(struct presort_classes *c, uint64_t loads_max, struct presort_decision *out);
+ * rows come first, as they lie. With the choice left, all are direct unless that costs `gain` times the least or more:
+ * 1 where the least alone counts. */
+void presort_classes_decide(struct presort_classes *c, uint64_t loads_max, uint32_t gain, struct presort_decision *out);
 bool presort_classes_sorted(const struct presort_classes *c, gnn_node row);
 /* Whether a sorted row that is not packed shall be, where the decision packs. */
 bool presort_classes_packs(const struct presort_classes *c, gnn_node row);

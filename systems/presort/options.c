@@ -23,6 +23,9 @@ const struct gnn_option presort_options[] = {
     {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
      .max = 1 << 24, .help = "Mini-batches that are planned and sorted together (H), fewer where their lists are full; "
                              "0 = an epoch's."},
+    {.name = "first", .type = GNN_OPT_U32, .offset = FIELD(first), .unit = "batches", .def = "0", .max = 1 << 24,
+     .help = "Mini-batches of the first hyperbatch of a run, for which training waits; four times as many of the next, "
+             "and so on up to H. 0 = a 64th of an epoch; H where that is given, or with reuse."},
     {.name = "window", .type = GNN_OPT_U32, .offset = FIELD(window), .unit = "batches", .def = "0", .max = 1 << 24,
      .help = "Mini-batches of a window at most (w); 0 = as many as window_share has room for."},
     {.name = "window_share", .type = GNN_OPT_U32, .offset = FIELD(window_share), .unit = "percent", .def = "12",

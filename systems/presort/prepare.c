@@ -16,6 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    GROWTH = 4, /* of hyperbatches that follow one that training waited for */
+    GAIN = 2,   /* by which sorting is cheaper where training waits for what is sorted */
+};
+
 struct presort_preparer {
     const struct presort_setup *setup;
     struct gnn_sampling *sampling;
@@ -31,6 +36,8 @@ struct presort_preparer {
     struct presort_kept *kept; /* NULL: every epoch is drawn anew */
     uint64_t epoch;
     uint32_t next_batch; /* of the epoch */
+    uint32_t most;       /* mini-batches of the next hyperbatch */
+    bool growing;        /* this one has not all that it might: training waits for it */
     bool takes, keeps;   /* the epoch is taken as it was kept; it is to be kept */
     uint32_t turn;       /* of the scratch files: that of the next extents */
     uint64_t end_bytes;  /* of the epoch's extents in it */
@@ -107,9 +114,17 @@ static uint64_t next_drawn(const struct presort_preparer *p)
     return presort_drawn_epoch(p->setup->config, p->epoch) + p->setup->config->reuse;
 }
 
+/* Training waits for the next hyperbatch: it is a small one, and those behind it grow while the one before trains. */
+static void begin_small(struct presort_preparer *p)
+{
+    p->most = p->setup->sizes.first;
+}
+
 /* The epoch begins: it is taken as it was kept, or drawn, and kept where another one trains on the same. */
 static void begin_epoch(struct presort_preparer *p)
 {
+    if (!p->setup->config->ahead)
+        begin_small(p);
     const uint64_t drawn = presort_drawn_epoch(p->setup->config, p->epoch);
     p->takes = p->kept != NULL && presort_kept_has(p->kept, drawn);
     if (p->takes) {
@@ -214,7 +229,9 @@ static enum gnn_status inspect(struct presort_preparer *p, struct presort_hyperb
     presort_windows_begin(&p->windows);
     x->first_batch = p->next_batch;
     x->spooled = (struct presort_spooled){.batches = 0};
-    GNN_TRY(take_batches(p, x, gnn_min_u32(sizes->hyperbatch, sizes->batches - p->next_batch), err));
+    GNN_TRY(take_batches(p, x, gnn_min_u32(p->most, sizes->batches - p->next_batch), err));
+    p->growing = p->most < sizes->hyperbatch;
+    p->most = p->most > sizes->hyperbatch / GROWTH ? sizes->hyperbatch : GROWTH * p->most;
     presort_windows_end(&p->windows);
     x->batches = p->windows.batches;
     x->windows = p->windows.lists.windows;
@@ -278,7 +295,7 @@ static void plan(struct presort_preparer *p, struct presort_hyperbatch *x)
     presort_distributor_cut(p->distributor, x);
     choose_keeping(p, x);
     const uint64_t room = presort_distributor_room(p->distributor, x);
-    presort_classes_decide(p->classes, room > stay ? room - stay : 0, &x->decision);
+    presort_classes_decide(p->classes, room > stay ? room - stay : 0, p->growing ? GAIN : 1, &x->decision);
     assert(x->decision.loads == loads - stay);
 }
 
@@ -342,6 +359,7 @@ void presort_preparer_forget(struct presort_preparer *p, uint64_t epoch)
         presort_kept_forget(p->kept);
     p->epoch = epoch;
     p->next_batch = 0;
+    begin_small(p);
     p->drawn = p->taken = 0;
     p->turn = PRESORT_ALIVE - 1; /* number 0 of the run is next */
 }

@@ -24,6 +24,7 @@ enum presort_hot_kind { PRESORT_HOT_OFF, PRESORT_HOT_RUN };
 
 struct presort_config {
     uint32_t hyperbatch;                       /* mini-batches at most; 0: an epoch's */
+    uint32_t first;                            /* of the first hyperbatch of a run at most; 0: chosen */
     uint32_t window;                           /* mini-batches at most; 0: by rows alone */
     uint32_t window_share;                     /* percent of the row memory that a window may take */
     uint64_t row_memory, list_memory, staging; /* 0: by what the cap leaves */
@@ -80,7 +81,8 @@ enum {
 struct presort_sizes {
     uint32_t batches;       /* K, of an epoch of this run */
     uint32_t threads;       /* T, that draw mini-batches ahead, and that assemble them */
-    uint32_t hyperbatch;    /* mini-batches at most */
+    uint32_t hyperbatch;    /* mini-batches at most, */
+    uint32_t first;         /* and of one that training waits for */
     uint32_t windows_max;   /* of a hyperbatch */
     uint32_t members_max;   /* rows of all of them together */
     uint32_t window_rows;   /* rows of one */

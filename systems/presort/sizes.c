@@ -24,6 +24,7 @@ enum {
     MERGE_SHARE = 32,  /* and for buffers of merged reads */
     HOT_SHARE = 16,    /* and for the index and the buffers of packed rows */
     INPUT_SHARE = 32,  /* and for inputs of mini-batches that are larger than the largest should be */
+    FIRST_SHARE = 64,  /* of an epoch's mini-batches, those that training waits for when a run begins */
     NO_CAP_SHARE = 10, /* without a cap a tenth of the rows stays in memory, as in the systems with a feature cache */
     /* Without a profile of the device: a SATA drive's 10 us a request, 90 alone, 550 MB/s read and 520 written. */
     SATA_RANDOM_BYTES = 5632,
@@ -366,6 +367,16 @@ static void choose_rows(struct gnn_memory_plan *plan, const struct presort_confi
     gnn_plan_part(plan, "rows", remedy, gnn_mul_bytes(out->slots, slot_bytes(env, config)));
 }
 
+/* Returns how many mini-batches the hyperbatch has that training waits for. A plan that serves several epochs is made
+ * whole. */
+static uint32_t first_of(const struct presort_config *config, const struct presort_sizes *sizes)
+{
+    if (config->first > 0)
+        return gnn_min_u32(config->first, sizes->hyperbatch);
+    const bool whole = config->hyperbatch > 0 || config->reuse > 1;
+    return whole ? sizes->hyperbatch : (uint32_t)gnn_div_up(sizes->hyperbatch, FIRST_SHARE);
+}
+
 static enum gnn_status check_options(const struct gnn_env *env, const struct presort_config *config,
                                      struct gnn_err *err)
 {
@@ -505,6 +516,7 @@ enum gnn_status presort_size(const struct presort_config *config, enum presort_t
     GNN_TRY(check_options(env, config, err));
     *out = (struct presort_sizes){.batches = gnn_epoch_batches(env), .topology = topology};
     out->hyperbatch = config->hyperbatch > 0 ? gnn_min_u32(config->hyperbatch, batches) : batches;
+    out->first = first_of(config, out);
     out->windows_max = gnn_min_u32(out->hyperbatch, PRESORT_WINDOWS_MAX);
     out->threads = 1;
     if (env->workload->sample_only) {

@@ -244,7 +244,7 @@ static void choose_classes(struct bench *b, uint32_t first, uint32_t windows)
     presort_classes_begin(b->classes);
     for (uint32_t i = presort_begin_of(b->load_end, first); i < b->load_end[first + windows - 1]; i++)
         presort_classes_add(b->classes, b->loads[i].row);
-    presort_classes_decide(b->classes, UINT64_MAX, &decision);
+    presort_classes_decide(b->classes, UINT64_MAX, 1, &decision);
 }
 
 /* ---- the sweep ---- */

@@ -215,6 +215,7 @@ static const struct switch_case cases[] = {
     {"diskgnn.assembly", "scatter", "wall_ns", {NULL}},
     {"diskgnn.transfer", "blocking", "wall_ns", {NULL}},
     {"presort.hyperbatch", "3", "figures.hyperbatches", {NULL}},
+    {"presort.first", "1000", "figures.hyperbatches", {NULL}},
     {"presort.window", "1", "figures.windows", {"--set", "presort.window_share=50"}},
     {"presort.window_share", "50", "figures.windows", {NULL}},
     {"presort.row_memory", "1M", "figures.row_slots", {NULL}},

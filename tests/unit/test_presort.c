@@ -53,15 +53,18 @@ static void add_epoch(const struct train_run *run, struct sums *s)
     s->writes += run->result.counters.requested_write_bytes;
 }
 
-/* What is chosen row by row costs no more than either extreme. */
+/* What is chosen row by row costs no more than either extreme; where training waits, no more than twice as much as
+ * sorting. */
 static void check_cost(const struct train_run *run, const char *const *options)
 {
+    const struct presort *const s = run->state;
     const uint64_t planned = train_run_extra(run, "planned_bytes");
+    const uint32_t times = s->setup.sizes.first < s->setup.sizes.hyperbatch ? 2 : 1;
     bool chosen = true;
     for (uint32_t i = 0; options[i] != NULL; i++)
         chosen = chosen && strncmp(options[i], "classes=", 8) != 0;
     assert_true(!chosen || planned <= train_run_extra(run, "all_direct_bytes"));
-    assert_true(!chosen || planned <= train_run_extra(run, "all_sorted_bytes"));
+    assert_true(!chosen || planned <= times * train_run_extra(run, "all_sorted_bytes"));
 }
 
 static void run_epochs(struct fixture *f, const char *const *options, struct sums *out)
@@ -379,16 +382,17 @@ static void test_requests_are_those_of_the_plan(void **state)
     static const struct train_graph_config straddling = {
         .nodes = 900, .mean_degree = 6, .dim = 100, .classes = 5, .train = TRAIN, .seed = 11};
     const char *const *const cases[] = {
-        OPTIONS(SMALL, "ahead=false", "classes=sorted"),
-        OPTIONS(SMALL, "ahead=false", "classes=sorted", "block=4K", "sweep_read=4K", "random_read=1K"),
-        OPTIONS(SMALL, "ahead=false", "classes=direct", "depth=3"),
-        OPTIONS(SMALL, "ahead=false", "random_read=1600", "window=2"),
-        OPTIONS("row_memory=130K", "ahead=false", "classes=sorted", "window=1", "sweep_read=8K", "random_read=5K"),
-        OPTIONS("row_memory=130K", "ahead=false", "classes=direct"),
-        OPTIONS("row_memory=130K", "ahead=false", "random_read=1600", "window=2"),
-        OPTIONS("row_memory=130K", "ahead=false", "classes=sorted", "random_read=1"),
-        OPTIONS("row_memory=130K", "ahead=false", "classes=direct", "random_read=1", "merge=4K", "depth=2"),
-        OPTIONS("row_memory=130K", "ahead=false", "classes=direct", "merge=0"),
+        OPTIONS(SMALL, "ahead=false", "first=8", "classes=sorted"),
+        OPTIONS(SMALL, "ahead=false", "first=8", "classes=sorted", "block=4K", "sweep_read=4K", "random_read=1K"),
+        OPTIONS(SMALL, "ahead=false", "first=8", "classes=direct", "depth=3"),
+        OPTIONS(SMALL, "ahead=false", "first=8", "random_read=1600", "window=2"),
+        OPTIONS("row_memory=130K", "ahead=false", "first=8", "classes=sorted", "window=1", "sweep_read=8K",
+                "random_read=5K"),
+        OPTIONS("row_memory=130K", "ahead=false", "first=8", "classes=direct"),
+        OPTIONS("row_memory=130K", "ahead=false", "first=8", "random_read=1600", "window=2"),
+        OPTIONS("row_memory=130K", "ahead=false", "first=8", "classes=sorted", "random_read=1"),
+        OPTIONS("row_memory=130K", "ahead=false", "first=8", "classes=direct", "random_read=1", "merge=4K", "depth=2"),
+        OPTIONS("row_memory=130K", "ahead=false", "first=8", "classes=direct", "merge=0"),
     };
     enum { CASES = sizeof cases / sizeof *cases, BUFFERED = 4 };
     static const bool has_direct[CASES] = {false, false, true, true, false, true, true, false, true, true};
@@ -422,7 +426,7 @@ static void test_where_everything_fits_nothing_is_read_twice(void **state)
     (void)state;
     const char *const *const cases[] = {
         OPTIONS("io=buffered", "row_memory=2M", "classes=direct"),
-        OPTIONS("io=buffered", "row_memory=2M", "classes=sorted"),
+        OPTIONS("io=buffered", "row_memory=2M", "classes=sorted", "first=8"),
         OPTIONS("io=buffered", "row_memory=2M", "window=1"),
     };
     for (int simulated = 0; simulated < 2; simulated++)
@@ -477,9 +481,9 @@ static void test_one_window_is_one_run(void **state)
         struct train_run run;
         fixture_open(&f, .graph = &wide, .simulated = simulated);
         struct io_log *const log = io_log_open(f.world);
-        open_run(
-            &run, &f,
-            OPTIONS("io=buffered", "row_memory=2M", "window_share=50", "classes=sorted", "ahead=false", "block=8K"));
+        open_run(&run, &f,
+                 OPTIONS("io=buffered", "row_memory=2M", "window_share=50", "classes=sorted", "ahead=false", "first=8",
+                         "block=8K"));
         const struct presort *const s = run.state;
         for (uint64_t epoch = EPOCHS; epoch-- > 0;) {
             const uint64_t begin = io_log_count(log);
@@ -518,7 +522,7 @@ static void test_limits_are_kept(void **state)
     assert_in_range(s.written, 1, EPOCHS * 100 * 1024);
     run_epochs(&f, OPTIONS(SMALL, "classes=sorted", "block=4K", "scratch_limit=160K"), &s);
     check_sums(&s);
-    assert_in_range(s.written, 1, EPOCHS * 80 * 1024);
+    assert_in_range(s.written, 1, s.hyperbatches * 80 * 1024);
     fixture_close(&f);
 }
 
@@ -639,6 +643,72 @@ static void test_threads_share_the_work(void **state)
     assert_in_range(four.epoch_ns, four.train_ns + four.assemble_ns / BATCHES,
                     (four.train_ns + four.assemble_ns / BATCHES) * 11 / 10);
     assert_in_range(four.inspect_ns, one.inspect_ns / 4, one.inspect_ns * 2 / 3);
+}
+
+static uint64_t hyperbatches_of(struct train_run *run, uint64_t epoch)
+{
+    must_run(train_run_epoch(run, epoch), run);
+    assert_int_equal(run->wrong_values, 0);
+    return train_run_extra(run, "hyperbatches");
+}
+
+/* The hyperbatch that training waits for is small, each of those behind it four times as large, up to the largest; so
+ * again where nothing was prepared ahead. */
+static void test_the_first_hyperbatches_grow(void **state)
+{
+    (void)state;
+    const struct {
+        const char *const *options;
+        uint32_t first_epoch, next, anew; /* hyperbatches of 8 mini-batches */
+    } cases[] = {
+        {OPTIONS(SMALL), 3, 1, 3}, /* 1, 4, 3 */
+        {OPTIONS(SMALL, "first=2"), 2, 1, 2},
+        {OPTIONS(SMALL, "first=100"), 1, 1, 1},
+        {OPTIONS(SMALL, "hyperbatch=3"), 3, 3, 3},
+        {OPTIONS(SMALL, "hyperbatch=3", "first=1"), 4, 3, 4}, /* 1, 3, 3, 1 */
+        {OPTIONS(SMALL, "ahead=false"), 3, 3, 3},
+        {OPTIONS(SMALL, "reuse=3"), 1, 1, 1},
+    };
+    for (int simulated = 0; simulated < 2; simulated++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            struct fixture f;
+            struct train_run run;
+            fixture_open(&f, .graph = &usual, .simulated = simulated);
+            open_run(&run, &f, cases[c].options);
+            assert_int_equal(hyperbatches_of(&run, 0), cases[c].first_epoch);
+            assert_int_equal(hyperbatches_of(&run, 1), cases[c].next);
+            assert_int_equal(hyperbatches_of(&run, 0), cases[c].anew);
+            train_run_close(&run);
+            fixture_close(&f);
+        }
+}
+
+/* Virtual times of a run's first epoch: until its first window can be loaded, and all of it. */
+static uint64_t first_epoch_ns(const char *const *options, uint64_t *prepare_ns)
+{
+    struct fixture f;
+    struct train_run run;
+    fixture_open(&f, .graph = &usual, .simulated = true);
+    open_run(&run, &f, options);
+    const uint64_t start_ns = gnn_now_ns(f.world);
+    must_run(train_run_epoch(&run, 0), &run);
+    const uint64_t epoch_ns = gnn_now_ns(f.world) - start_ns;
+    *prepare_ns = run.result.prepare_ns;
+    train_run_close(&run);
+    fixture_close(&f);
+    return epoch_ns;
+}
+
+/* Training begins when an eighth of the mini-batches is planned, and the rest is planned beside it. */
+static void test_training_begins_before_all_is_planned(void **state)
+{
+    (void)state;
+    uint64_t small_ns, whole_ns;
+    const uint64_t small_epoch_ns = first_epoch_ns(OPTIONS(SMALL, "classes=direct"), &small_ns);
+    const uint64_t whole_epoch_ns = first_epoch_ns(OPTIONS(SMALL, "classes=direct", "first=8"), &whole_ns);
+    assert_in_range(small_ns, whole_ns / 8, whole_ns / 4);
+    assert_true(small_epoch_ns < whole_epoch_ns);
+    assert_true(whole_epoch_ns - small_epoch_ns > (whole_ns - small_ns) / 2);
 }
 
 /* Whatever is written when the disk is full, training goes on, and rows are read one by one from then on. */
@@ -830,6 +900,8 @@ int main(void)
         cmocka_unit_test(test_limits_are_kept),
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_threads_share_the_work),
+        cmocka_unit_test(test_the_first_hyperbatches_grow),
+        cmocka_unit_test(test_training_begins_before_all_is_planned),
         cmocka_unit_test(test_a_full_disk_falls_back),
         cmocka_unit_test(test_an_epoch_out_of_order_begins_anew),
         cmocka_unit_test(test_lists_in_memory_are_the_datasets),

@@ -391,10 +391,10 @@ static void test_sweeps_are_those_of_the_packed_rows(void **state)
 {
     (void)state;
     const char *const *const cases[] = {
-        OPTIONS("io=buffered", HOT, "ahead=false"),
-        OPTIONS("io=buffered", HOT, "ahead=false", "block=4K", "sweep_read=16K", "window=2"),
-        OPTIONS(HOT, "ahead=false"),
-        OPTIONS(HOT, "ahead=false", "sweep_read=12K", "random_read=2K"),
+        OPTIONS("io=buffered", HOT, "ahead=false", "first=100"),
+        OPTIONS("io=buffered", HOT, "ahead=false", "first=100", "block=4K", "sweep_read=16K", "window=2"),
+        OPTIONS(HOT, "ahead=false", "first=100"),
+        OPTIONS(HOT, "ahead=false", "first=100", "sweep_read=12K", "random_read=2K"),
     };
     enum { BUFFERED = 2 };
     static struct model m;
@@ -465,15 +465,17 @@ static void test_the_budget_is_kept_to_the_page(void **state)
         struct fixture f;
         char budget[64];
         fixture_open(&f, .graph = &usual, .simulated = simulated);
-        const struct figures off = first_epoch(&f, OPTIONS("io=buffered", SORTED, "ahead=false", "block=4K"));
-        const struct figures all = first_epoch(&f, OPTIONS("io=buffered", HOT, "ahead=false", "block=4K"));
+        const struct figures off =
+            first_epoch(&f, OPTIONS("io=buffered", SORTED, "ahead=false", "first=100", "block=4K"));
+        const struct figures all = first_epoch(&f, OPTIONS("io=buffered", HOT, "ahead=false", "first=100", "block=4K"));
         assert_int_equal(all.hot_written, gnn_round_up(all.hot_rows * ROW_BYTES, PAGE));
         assert_true(all.hot_written > 24 * PAGE);
         for (uint64_t more = 0; more < 24 * PAGE; more += 3 * PAGE + 8) {
             /* Beside the extents every window's last block counts as a whole one. */
             (void)snprintf(budget, sizeof budget, "write_budget=%llu",
                            (unsigned long long)(off.written + BATCHES * PAGE + more) / BATCHES * BATCHES);
-            const struct figures b = first_epoch(&f, OPTIONS("io=buffered", HOT, "ahead=false", "block=4K", budget));
+            const struct figures b =
+                first_epoch(&f, OPTIONS("io=buffered", HOT, "ahead=false", "first=100", "block=4K", budget));
             const uint64_t bytes = strtoull(strchr(budget, '=') + 1, NULL, 10);
             const uint64_t left = gnn_round_down(bytes - b.written, PAGE);
             assert_int_equal(b.written, off.written);
