@@ -17,10 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    WRITE_BYTES_MAX = 16 << 20, /* in one call: a signal is seen between two */
-    BEGIN_BYTES = 8 << 20,      /* that have collected when the disk is to begin */
-};
+enum { WRITE_BYTES_MAX = 16 << 20 /* in one call: a signal is seen between two */ };
 
 /* ---- progress ---- */
 
@@ -287,8 +284,8 @@ struct gnn_out_file {
     int direct_fd; /* past the page cache; -1: the file system has none */
     char name[32];
     char path[GNN_OUTPUT_PATH + 64];
-    uint64_t written_bytes, begun_bytes; /* the disk has begun to write the latter */
-    struct gnn_checksum *checksum;       /* NULL: none wanted */
+    uint64_t written_bytes;
+    struct gnn_checksum *checksum; /* NULL: none wanted */
     uint64_t used, room;
     char *buffer;
 };
@@ -330,17 +327,6 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     return GNN_OPENED(status, file, out, out_close);
 }
 
-/* Lets the disk begin with what has collected, while the next chunks are made; the sync at the end waits for it. A file
- * system that cannot leaves all of it to the sync. Scratch is gone before it would be written. */
-static void begin_writing(struct gnn_out_file *file)
-{
-    const uint64_t collected = file->written_bytes - file->begun_bytes;
-    if (collected < BEGIN_BYTES || file->kind == GNN_OUT_SPILL)
-        return;
-    (void)sync_file_range(file->fd, (off_t)file->begun_bytes, (off_t)collected, SYNC_FILE_RANGE_WRITE);
-    file->begun_bytes = file->written_bytes;
-}
-
 /* Writes what it can of the bytes at the file's end. What begins and lies at pages goes past the page cache, as far as
  * whole pages go: that costs no copy, and leaves the cache to others. */
 static ssize_t write_some(struct gnn_out_file *file, const char *data, uint64_t bytes)
@@ -372,7 +358,6 @@ static enum gnn_status write_all(struct gnn_out_file *file, const void *data, ui
     }
     if (file->checksum != NULL)
         gnn_checksum_add(file->checksum, data, bytes);
-    begin_writing(file);
     return GNN_OK;
 }
 
