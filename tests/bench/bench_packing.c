@@ -9,6 +9,7 @@
  * and writes take fio no less than 80 % of its time; row by row it takes 5 times as long or longer.
  *
  * --profile: in the simulated world, where there is no fio to compare with. */
+#include "tests/bench/arguments.h"
 #include "tests/bench/fio.h"
 
 #include <errno.h>
@@ -160,23 +161,14 @@ static void report(const struct bench *b, const struct rounds *r)
 
 static bool read_arguments(struct bench *b, int argc, char **argv)
 {
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--dir") == 0)
-            b->dir = argv[i + 1];
-        else if (strcmp(argv[i], "--oocgnn") == 0)
-            b->oocgnn = argv[i + 1];
-        else if (strcmp(argv[i], "--data") == 0)
-            b->data = argv[i + 1];
-        else if (strcmp(argv[i], "--memory") == 0)
-            b->memory = argv[i + 1];
-        else if (strcmp(argv[i], "--profile") == 0)
-            b->profile = argv[i + 1];
-        else if (strcmp(argv[i], "--rounds") == 0)
-            b->rounds = (uint32_t)strtoul(argv[i + 1], NULL, 10);
-        else
-            return false;
-    }
-    return argc % 2 == 1 && b->rounds > 0 && b->rounds <= ROUNDS_MAX;
+    const struct bench_option options[] = {{"--dir", &b->dir, NULL},
+                                           {"--oocgnn", &b->oocgnn, NULL},
+                                           {"--data", &b->data, NULL},
+                                           {"--memory", &b->memory, NULL},
+                                           {"--profile", &b->profile, NULL},
+                                           {"--rounds", NULL, &b->rounds},
+                                           {NULL, NULL, NULL}};
+    return bench_arguments(options, argc, argv) && b->rounds > 0 && b->rounds <= ROUNDS_MAX;
 }
 
 int main(int argc, char **argv)
