@@ -92,6 +92,7 @@ struct presort_belady_config presort_belady_config_of(const struct gnn_env *env,
 
 /* ---- mini-batches ---- */
 
+/* Adds rows and edges to the largest mini-batch, to its earlier hops in proportion; never above the fan-outs' bound. */
 static void enlarge(const struct gnn_workload *load, uint32_t node_count, uint32_t more_rows, uint64_t more_edges,
                     struct gnn_batch_size *largest)
 {

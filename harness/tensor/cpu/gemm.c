@@ -10,7 +10,7 @@
  * packs: below 1 % with these. Below two such panels a product is halved, so that two threads have something each:
  * that costs 2.5 % at most. */
 enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8, PANEL_ROWS_LEAST = 192 };
-/* Adding up a part costs what some 30 of its terms do. */
+/* Adding up a part costs what some 30 of its terms do, at 100 GFLOP/s and 20 GB/s: 5 % at most. */
 enum { PART_TERMS = 2048, PARTS = 8, PART_TERMS_LEAST = 640 };
 enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves a byte */
 enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */

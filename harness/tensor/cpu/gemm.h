@@ -2,9 +2,9 @@
  * alone, so its bits are the same for any number of threads, one included: BLAS by itself would cut by its threads, and
  * add up in another order. Internal to the CPU back-end.
  *
- * Every part packs all that it reads of b anew. Panels of rows are so high that this costs a per cent at most, or
- * 2.5 where a product is just large enough to be halved. Where the result is small and its sums are long, as a weight's
- * gradient is, the sums are cut, and added up in their order. */
+ * Every part packs all that it reads of b anew. Panels of rows are so high that this costs a per cent at most, and 2.5
+ * where a product is just large enough to be halved. Where the result is small and its sums are long, as a weight's
+ * gradient is, the sums are cut, and added up in their order, which costs 5 per cent at most. */
 #ifndef GNN_TENSOR_CPU_GEMM_H
 #define GNN_TENSOR_CPU_GEMM_H
 
