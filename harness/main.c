@@ -1,4 +1,5 @@
 #include "harness/cli/cli.h"
+#include "harness/tensor/cpu/kernels.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ static bool is_limited(int resource)
 
 int main(int argc, char **argv)
 {
+    gnn_blas_use_better_kernels(argv);
     const int status = gnn_cli(argc, argv);
     /* Where OpenBLAS could not start its threads for want of memory, it waits for them at exit, for ever. */
     if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) {

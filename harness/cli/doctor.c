@@ -5,6 +5,7 @@
 #include "harness/confine/confine.h"
 #include "harness/measure/device.h"
 #include "harness/measure/gpu.h"
+#include "harness/tensor/cpu/kernels.h"
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/tensor/group.h"
 #include "harness/world/measured/measured.h"
@@ -111,6 +112,19 @@ static void look_at_libraries(struct doctor *d)
         (void)gnn_format_bytes((uint64_t)info.st_size, bytes, sizeof bytes);
     find(d, "libraries", GNN_VERDICT_OK, true, "", "%s of program, with", bytes);
     (void)dl_iterate_phdr(add_library, &d->out[d->count - 1]);
+}
+
+/* OpenBLAS takes a processor's kernels by its model number; one it does not know gets those that run everywhere. */
+static void look_at_blas(struct doctor *d)
+{
+    const char *const taken = gnn_blas_kernels(), *const told = getenv("OPENBLAS_CORETYPE");
+    const bool slow = strcmp(taken, "Prescott") == 0;
+    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false,
+         !slow          ? ""
+         : told != NULL ? "these run on any processor, at a fifth of the speed of one with AVX-512: unset "
+                          "OPENBLAS_CORETYPE"
+                        : "this processor has no AVX2, and training on it is slow",
+         "OpenBLAS with the kernels of %s%s", taken, told != NULL ? ", which OPENBLAS_CORETYPE names" : "");
 }
 
 static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const char *topic)
@@ -337,6 +351,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     look_at_kernel(&d);
     look_at_large_pages(&d);
     look_at_libraries(&d);
+    look_at_blas(&d);
     if (gnn_world_measured_open(NULL, &d.world, &err) != GNN_OK) {
         find(&d, "world", GNN_VERDICT_MISSING, true, "", "%s", err.message);
         return d.count;

@@ -12,6 +12,7 @@
 #include "harness/confine/cgroup.h"
 #include "harness/model/model.h"
 #include "harness/sample/sample.h"
+#include "harness/tensor/cpu/kernels.h"
 #include "tests/bench/graph.h"
 #include "tests/support/memory_source.h"
 
@@ -361,6 +362,7 @@ static enum gnn_status hold_group(const char *bytes, struct gnn_err *err)
 
 int main(int argc, char **argv)
 {
+    gnn_blas_use_better_kernels(argv);
     struct bench bench = {.world = NULL};
     struct gnn_err err = {0};
     enum gnn_status status = GNN_OK;

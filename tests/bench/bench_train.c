@@ -10,6 +10,7 @@
  * nothing. GAT has 4 heads of 64 channels. */
 #include "harness/base/rng.h"
 #include "harness/model/gat.h"
+#include "harness/tensor/cpu/kernels.h"
 #include "harness/tensor/gat_rows.h"
 
 #include <cblas.h>
@@ -375,6 +376,7 @@ static int model_of(const char *name)
 
 int main(int argc, char **argv)
 {
+    gnn_blas_use_better_kernels(argv);
     const long threads = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
     const double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
     const int kind = argc > 3 ? model_of(argv[3]) : GNN_MODEL_SAGE;

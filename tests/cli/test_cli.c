@@ -207,6 +207,21 @@ static void doctor_names_every_library(void **state)
         0, "", "doctor's list against ldd's");
 }
 
+/* A processor with AVX2 that OpenBLAS does not know must not train with the kernels of 2004; what the user names
+ * stands, and is told. */
+static void kernels_are_those_of_the_processor(void **state)
+{
+    (void)state;
+    process_expect(process_shell("unset OPENBLAS_CORETYPE; line=$(%s doctor | grep ' BLAS ')\n"
+                                 "[[ $line = ok*OpenBLAS* ]] || ! grep -q avx2 /proc/cpuinfo",
+                                 process_program()),
+                   0, "", "doctor about OpenBLAS");
+    process_expect(process_shell("line=$(OPENBLAS_CORETYPE=Prescott %s doctor | grep -A1 ' BLAS ')\n"
+                                 "[[ $line = *'Prescott, which OPENBLAS_CORETYPE names'*'unset OPENBLAS_CORETYPE'* ]]",
+                                 process_program()),
+                   0, "", "doctor about kernels that the user named");
+}
+
 /* Reads a file of the source tree; the test runs in its root. NULL if it is not there. */
 static char *read_page(const char *path)
 {
@@ -324,6 +339,7 @@ int main(void)
         cmocka_unit_test(bad_input_gets_a_message),
         cmocka_unit_test(help_and_lists),
         cmocka_unit_test(doctor_names_every_library),
+        cmocka_unit_test(kernels_are_those_of_the_processor),
         cmocka_unit_test(job_file_mistakes),
         cmocka_unit_test(pages_have_the_tables_of_the_program),
         cmocka_unit_test(a_directory_is_named_with_a_slash),
