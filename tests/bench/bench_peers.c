@@ -289,7 +289,7 @@ static enum gnn_status train(struct bench *bench, const char *model_name, struct
                                       .heads = HEADS,
                                       .classes = bench->graph.dataset.class_count,
                                       .dropout = 0.5,
-                                      .lr = 0.003,
+                                      .lr = 0, /* peers_side.py says why */
                                       .gat_width_total = true,
                                       .gcn_norm = GNN_GCN_NORM_STANDARD,
                                       .seed = 1};
