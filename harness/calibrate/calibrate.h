@@ -47,6 +47,7 @@ enum gnn_figure_id {
     GNN_FIGURE_WAKE_LATENCY,
     GNN_FIGURE_THREAD_START,
     GNN_FIGURE_GEMM,
+    GNN_FIGURE_GEMM_OPERAND,
     GNN_FIGURE_BANDWIDTH,
     GNN_FIGURE_BANDWIDTH_SHARED,
     GNN_FIGURE_HOST_GATHER,
@@ -69,8 +70,9 @@ struct gnn_calibration {
     uint64_t memory_bytes, file_bytes;
     uint32_t cores;
     bool quick;
-    struct gnn_profile_storage storage; /* sizes, depths, read_ps; sector, readahead */
+    struct gnn_profile_storage storage; /* sizes, depths, both grids; sector, readahead */
     double read_spread[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
+    double scattered_spread[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
     double sequential_read_bytes_per_s;
     struct gnn_sustained sustained;
     struct gnn_figure figure[GNN_FIGURE_COUNT];

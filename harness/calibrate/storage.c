@@ -1,6 +1,7 @@
-/* The storage device, by fio: the time between two completions of random direct reads at every size and depth. Each
- * point is read several times, the whole grid through before it starts again, so that a disturbance of some seconds
- * meets one reading of a point and not all of them. */
+/* The storage device, by fio: the time between two completions of random direct reads at every size and depth, into
+ * large pages and, where a read is of more than a page, into single ones. Each point is read several times, the whole
+ * grid through before it starts again, so that a disturbance of some seconds meets one reading of a point and not all
+ * of them. */
 #include "harness/calibrate/internal.h"
 #include "harness/calibrate/sustained.h"
 #include "harness/fio/fio.h"
@@ -24,8 +25,10 @@ _Static_assert((int)DEPTH_COUNT <= (int)GNN_FIO_JOBS_MAX, "a report holds the de
 
 static const char *const engines[] = {"io_uring", "libaio", NULL};
 
+enum pages { LARGE, SCATTERED, PAGES_KINDS };
+
 struct grid {
-    double ps[SIZE_COUNT][DEPTH_COUNT][PASSES];
+    double ps[PAGES_KINDS][SIZE_COUNT][DEPTH_COUNT][PASSES];
 };
 
 /* Of the sizes those the device can read. */
@@ -109,11 +112,26 @@ static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_rep
 
 /* ---- reads ---- */
 
-/* All depths of one size in one job file, one after another. Blocks of 2 MiB, of which none is read, make every buffer
- * one large page: so memory of direct I/O lies here (gnn_mem_alloc), and it decides what a virtual disk does. A block
- * up to a page is one piece of memory anyway, and side by side they are fewer pages. */
-static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pass, struct gnn_fio_report *report,
-                                 struct gnn_err *err)
+static bool can_scatter(uint64_t size_bytes)
+{
+    return size_bytes > GNN_PAGE_BYTES;
+}
+
+/* The lines that say where reads of a size go. Blocks of 2 MiB, of which none is read, make every buffer one large
+ * page: so memory of direct I/O lies here (gnn_mem_alloc), and it decides what a virtual disk does. A block up to a
+ * page is one piece of memory anyway, and side by side they are fewer pages. Shared memory is of single pages, as the
+ * page cache is, unless somebody set shmem_enabled. */
+static void write_memory(FILE *file, uint64_t size_bytes, enum pages pages)
+{
+    if (can_scatter(size_bytes) && pages == LARGE)
+        (void)fprintf(file, "bssplit=%" PRIu64 "/100:2m/0\n", size_bytes);
+    else
+        (void)fprintf(file, "bs=%" PRIu64 "\n%s", size_bytes, pages == SCATTERED ? "iomem=mmapshared\n" : "");
+}
+
+/* All depths of one size in one job file, one after another. */
+static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, enum pages pages, uint32_t pass,
+                                 struct gnn_fio_report *report, struct gnn_err *err)
 {
     const struct gnn_profile_storage *const storage = &b->out->storage;
     const uint32_t runtime_ms = b->config->quick ? 30 : 350, ramp_ms = b->config->quick ? 10 : 80;
@@ -122,46 +140,61 @@ static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pa
         (void)fprintf(file,
                       "rw=randread\nnorandommap=1\nrandrepeat=0\nrandseed=%u\ngtod_reduce=1\nsize=%" PRIu64
                       "\ntime_based=1\nruntime=%ums\nramp_time=%ums\n",
-                      pass * SIZE_COUNT + size + 1, b->data_bytes, runtime_ms, ramp_ms);
-        (void)fprintf(
-            file, storage->size_bytes[size] > GNN_PAGE_BYTES ? "bssplit=%" PRIu64 "/100:2m/0\n" : "bs=%" PRIu64 "\n",
-            storage->size_bytes[size]);
+                      (pages * PASSES + pass) * SIZE_COUNT + size + 1, b->data_bytes, runtime_ms, ramp_ms);
+        write_memory(file, storage->size_bytes[size], pages);
         for (uint32_t d = 0; d < storage->depth_count; d++)
             (void)fprintf(file, "[d%u]\nstonewall\niodepth=%u\n", storage->depth[d], storage->depth[d]);
     }
     return job_run(b, file, report, err);
 }
 
+/* One row of the grid, once. */
+static enum gnn_status read_row(struct gnn_bench *b, uint32_t s, enum pages pages, uint32_t pass, struct grid *grid,
+                                struct gnn_fio_report *report, struct gnn_err *err)
+{
+    const struct gnn_profile_storage *const storage = &b->out->storage;
+    GNN_TRY(read_size(b, s, pages, pass, report, err));
+    for (uint32_t d = 0; d < storage->depth_count; d++) {
+        if (d >= report->count || !(report->jobs[d].read_iops > 0))
+            return gnn_fail(err, GNN_EFORMAT, "fio: no read of %" PRIu64 " bytes at depth %u was completed",
+                            storage->size_bytes[s], storage->depth[d]);
+        grid->ps[pages][s][d][pass] = 1e12 / report->jobs[d].read_iops;
+        if (b->config->progress != NULL && storage->size_bytes[s] == GNN_PAGE_BYTES && storage->depth[d] == USUAL_DEPTH)
+            (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %d\n", pass + 1,
+                          report->jobs[d].read_iops, USUAL_DEPTH);
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid *grid, struct gnn_fio_report *report,
                                  struct gnn_err *err)
 {
-    const struct gnn_profile_storage *const storage = &b->out->storage;
-    double usual_iops = 0;
-    for (uint32_t s = 0; s < storage->size_count; s++) {
-        GNN_TRY(read_size(b, s, pass, report, err));
-        for (uint32_t d = 0; d < storage->depth_count; d++) {
-            if (d >= report->count || !(report->jobs[d].read_iops > 0))
-                return gnn_fail(err, GNN_EFORMAT, "fio: no read of %" PRIu64 " bytes at depth %u was completed",
-                                storage->size_bytes[s], storage->depth[d]);
-            grid->ps[s][d][pass] = 1e12 / report->jobs[d].read_iops;
-            if (storage->size_bytes[s] == GNN_PAGE_BYTES && storage->depth[d] == USUAL_DEPTH)
-                usual_iops = report->jobs[d].read_iops;
-        }
+    for (uint32_t s = 0; s < b->out->storage.size_count; s++) {
+        GNN_TRY(read_row(b, s, LARGE, pass, grid, report, err));
+        if (can_scatter(b->out->storage.size_bytes[s]))
+            GNN_TRY(read_row(b, s, SCATTERED, pass, grid, report, err));
     }
-    if (b->config->progress != NULL)
-        (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %d\n", pass + 1,
-                      usual_iops, USUAL_DEPTH);
     return GNN_OK;
+}
+
+static void keep_row(double (*row)[PASSES], uint32_t count, uint32_t passes, uint64_t *ps, double *spread)
+{
+    for (uint32_t d = 0; d < count; d++) {
+        const struct gnn_figure figure = gnn_figure_of(row[d], passes);
+        ps[d] = (uint64_t)llround(figure.value);
+        spread[d] = figure.spread;
+    }
 }
 
 static void keep_grid(struct gnn_calibration *out, struct grid *grid, uint32_t passes)
 {
-    for (uint32_t s = 0; s < out->storage.size_count; s++)
-        for (uint32_t d = 0; d < out->storage.depth_count; d++) {
-            const struct gnn_figure figure = gnn_figure_of(grid->ps[s][d], passes);
-            out->storage.read_ps[s][d] = (uint64_t)llround(figure.value);
-            out->read_spread[s][d] = figure.spread;
-        }
+    struct gnn_profile_storage *const storage = &out->storage;
+    const uint32_t count = storage->depth_count;
+    for (uint32_t s = 0; s < storage->size_count; s++) {
+        keep_row(grid->ps[LARGE][s], count, passes, storage->read_ps[s], out->read_spread[s]);
+        if (can_scatter(storage->size_bytes[s]))
+            keep_row(grid->ps[SCATTERED][s], count, passes, storage->scattered_ps[s], out->scattered_spread[s]);
+    }
 }
 
 /* ---- writes, mixtures, and reads in order ---- */

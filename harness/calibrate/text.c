@@ -132,6 +132,19 @@ static void write_us(FILE *out, uint64_t ps)
     (void)fprintf(out, "%.*f", us >= 1000 ? 1 : us >= 100 ? 2 : 3, us);
 }
 
+static void write_grid_row(FILE *out, const struct gnn_profile_storage *storage, const char *prefix, uint32_t s,
+                           const uint64_t *ps, const char *source)
+{
+    (void)fputs(prefix, out);
+    write_size(out, storage->size_bytes[s]);
+    (void)fputs(" = ", out);
+    for (uint32_t d = 0; d < storage->depth_count; d++) {
+        (void)fputs(d == 0 ? "" : ",", out);
+        write_us(out, ps[d]);
+    }
+    (void)fprintf(out, " %s\n", source);
+}
+
 static void write_grid(FILE *out, const struct gnn_profile_storage *storage)
 {
     (void)fputs("read_depths = ", out);
@@ -139,14 +152,10 @@ static void write_grid(FILE *out, const struct gnn_profile_storage *storage)
         (void)fprintf(out, "%s%" PRIu32, d == 0 ? "" : ",", storage->depth[d]);
     (void)fputs(" measured: fio randread, direct, into large pages, microseconds between completions\n", out);
     for (uint32_t s = 0; s < storage->size_count; s++) {
-        (void)fputs("read_us.", out);
-        write_size(out, storage->size_bytes[s]);
-        (void)fputs(" = ", out);
-        for (uint32_t d = 0; d < storage->depth_count; d++) {
-            (void)fputs(d == 0 ? "" : ",", out);
-            write_us(out, storage->read_ps[s][d]);
-        }
-        (void)fputs(" measured\n", out);
+        write_grid_row(out, storage, "read_us.", s, storage->read_ps[s], "measured");
+        if (storage->scattered_ps[s][0] > 0)
+            write_grid_row(out, storage, "read_scattered_us.", s, storage->scattered_ps[s],
+                           "measured: likewise, into single pages");
     }
 }
 
@@ -186,11 +195,14 @@ static void write_head(FILE *out, const struct gnn_calibration *c)
 {
     char moment[GNN_UTC_BYTES];
     double worst = 0;
-    uint32_t apart = 0;
+    uint32_t points = 0, apart = 0;
     for (uint32_t s = 0; s < c->storage.size_count; s++)
         for (uint32_t d = 0; d < c->storage.depth_count; d++) {
-            apart += c->read_spread[s][d] > noisy;
-            worst = fmax(worst, c->read_spread[s][d]);
+            const bool both = c->storage.scattered_ps[s][d] > 0;
+            points += both ? 2 : 1;
+            apart += c->read_spread[s][d] > noisy ? 1 : 0;
+            apart += both && c->scattered_spread[s][d] > noisy ? 1 : 0;
+            worst = fmax(worst, fmax(c->read_spread[s][d], c->scattered_spread[s][d]));
         }
     (void)fprintf(out,
                   "; Written by `oocgnn calibrate%s` on %s. Medians; a spread is (upper - lower quartile) / median.\n",
@@ -202,7 +214,7 @@ static void write_head(FILE *out, const struct gnn_calibration *c)
                   c->fio_version, c->fio_engine, c->file_system, c->file_bytes >> 20,
                   c->sequential_read_bytes_per_s * 1e-6);
     (void)fprintf(out, "; read grid: %u of %u points spread by more than %.0f %%, the widest by %.0f %%\n", apart,
-                  c->storage.size_count * c->storage.depth_count, 100 * noisy, 100 * worst);
+                  points, 100 * noisy, 100 * worst);
     uint32_t figures = 0;
     for (uint32_t i = 0; i < GNN_FIGURE_COUNT; i++)
         figures += c->figure[i].spread > noisy;
@@ -263,7 +275,8 @@ static enum gnn_status check(const struct gnn_calibration *c, struct gnn_err *er
         return gnn_fail(err, GNN_EBUG, "calibrate: the read grid is empty");
     for (uint32_t s = 0; s < c->storage.size_count; s++)
         for (uint32_t d = 0; d < c->storage.depth_count; d++)
-            if (c->storage.read_ps[s][d] < 1000)
+            if (c->storage.read_ps[s][d] < 1000 ||
+                (c->storage.scattered_ps[s][0] > 0) != (c->storage.scattered_ps[s][d] >= 1000))
                 return gnn_fail(err, GNN_EBUG, "calibrate: no time for a read of %" PRIu64 " bytes at depth %" PRIu32,
                                 c->storage.size_bytes[s], c->storage.depth[d]);
     return GNN_OK;

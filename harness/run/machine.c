@@ -188,8 +188,10 @@ static void slow_down(struct gnn_profile *profile, double factor)
 {
     struct gnn_profile_storage *const st = &profile->storage;
     for (uint32_t i = 0; i < st->size_count; i++)
-        for (uint32_t d = 0; d < st->depth_count; d++)
+        for (uint32_t d = 0; d < st->depth_count; d++) {
             st->read_ps[i][d] = (uint64_t)((double)st->read_ps[i][d] * factor);
+            st->scattered_ps[i][d] = (uint64_t)((double)st->scattered_ps[i][d] * factor);
+        }
     st->write_latency_ns = (uint64_t)((double)st->write_latency_ns * factor);
     st->write_bytes_per_s = (uint64_t)((double)st->write_bytes_per_s / factor) + 1;
     st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;

@@ -16,7 +16,10 @@ enum { GNN_PROFILE_KERNEL = 6018 }; /* of a profile that names none: the last wh
 /* One device under a closed loop: read_ps[s][d] is the time between two completions, in picoseconds, when `depth[d]`
  * reads of size_bytes[s] are kept in flight. Between grid points it is interpolated, beyond the largest size time is
  * linear in size, beyond the largest depth it is constant. A calibrated profile carries fio's grid; the others are
- * filled from latency, IOPS and bandwidth: max(latency(size) / depth, 1 / IOPS, size / bandwidth). */
+ * filled from latency, IOPS and bandwidth: max(latency(size) / depth, 1 / IOPS, size / bandwidth).
+ *
+ * read_ps is of reads into memory of large pages, as that of direct I/O is; scattered_ps of those into single pages
+ * that lie anywhere, as the page cache's do: a device is told of each of them, so that long reads may be slower. */
 struct gnn_profile_storage {
     uint32_t devices; /* members of a RAID-0, all alike */
     uint64_t stripe_bytes;
@@ -26,6 +29,7 @@ struct gnn_profile_storage {
     uint64_t size_bytes[GNN_PROFILE_SIZES_MAX]; /* ascending */
     uint32_t depth[GNN_PROFILE_DEPTHS_MAX];     /* ascending, the first is 1 */
     uint64_t read_ps[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
+    uint64_t scattered_ps[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX]; /* a size's are 0: as read_ps */
     uint64_t write_latency_ns;
     uint64_t write_bytes_per_s; /* of one device */
     uint64_t write_iops;

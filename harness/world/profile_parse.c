@@ -154,7 +154,8 @@ static const struct field fields[] = {
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.", released_section[] = "released";
+static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.", scattered_prefix[] = "read_scattered_us.",
+                  released_section[] = "released";
 
 struct parse {
     const char *path; /* of the file being read: the profile's or that of its costs */
@@ -368,13 +369,23 @@ static enum gnn_status parse_depths(struct parse *p, const struct gnn_ini_entry 
     return GNN_OK;
 }
 
+/* The times of one row, in the first `len` bytes of the entry's value. */
+static enum gnn_status parse_times(struct parse *p, const struct gnn_ini_entry *entry, size_t len,
+                                   uint64_t ps[GNN_PROFILE_DEPTHS_MAX])
+{
+    uint32_t count = 0;
+    if (!parse_list(entry->value, len, us_units, ps, GNN_PROFILE_DEPTHS_MAX, &count) ||
+        count != p->draft.profile.storage.depth_count)
+        return refuse(p, entry, "expected one time in plain microseconds for each of read_depths");
+    return GNN_OK;
+}
+
 static enum gnn_status parse_grid(struct parse *p, const struct gnn_ini_entry *entry)
 {
     struct gnn_profile_storage *const storage = &p->draft.profile.storage;
     const char *const size_text = entry->key + strlen(grid_prefix);
     const uint32_t at = storage->size_count;
     uint64_t size = 0;
-    uint32_t count = 0;
     size_t len;
     GNN_TRY(check_source(p, entry, &len));
     if (storage->depth_count == 0)
@@ -384,12 +395,27 @@ static enum gnn_status parse_grid(struct parse *p, const struct gnn_ini_entry *e
     if (!parse_size(size_text, strlen(size_text), &size) || size == 0 || size > UINT64_C(1) << 30 ||
         (at > 0 && size <= storage->size_bytes[at - 1]))
         return refuse(p, entry, "the key's size is at most 1G and above that of the row before");
-    if (!parse_list(entry->value, len, us_units, storage->read_ps[at], GNN_PROFILE_DEPTHS_MAX, &count) ||
-        count != storage->depth_count)
-        return refuse(p, entry, "expected one time in plain microseconds for each of read_depths");
+    GNN_TRY(parse_times(p, entry, len, storage->read_ps[at]));
     storage->size_bytes[at] = size;
     storage->size_count++;
     return GNN_OK;
+}
+
+/* A row of scattered_ps: of a size that has its row of read_ps. */
+static enum gnn_status parse_scattered(struct parse *p, const struct gnn_ini_entry *entry)
+{
+    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
+    const char *const size_text = entry->key + strlen(scattered_prefix);
+    uint64_t size = 0;
+    uint32_t at = 0;
+    size_t len;
+    GNN_TRY(check_source(p, entry, &len));
+    const bool is_size = parse_size(size_text, strlen(size_text), &size);
+    while (at < storage->size_count && storage->size_bytes[at] != size)
+        at++;
+    if (!is_size || at == storage->size_count)
+        return refuse(p, entry, "the row read_us of this size stands before it");
+    return parse_times(p, entry, len, storage->scattered_ps[at]);
 }
 
 /* Returns the time between two completions. latency is that of a read of one page: a larger one takes its further bytes
@@ -445,6 +471,8 @@ static enum gnn_status parse_entry(struct parse *p, const struct gnn_ini_section
         return parse_depths(p, entry);
     if (strcmp(section->name, "storage") == 0 && strncmp(entry->key, grid_prefix, strlen(grid_prefix)) == 0)
         return parse_grid(p, entry);
+    if (strcmp(section->name, "storage") == 0 && strncmp(entry->key, scattered_prefix, strlen(scattered_prefix)) == 0)
+        return parse_scattered(p, entry);
     for (uint32_t f = 0; f < FIELD_COUNT; f++)
         if (strcmp(fields[f].section, section->name) == 0 && strcmp(fields[f].key, entry->key) == 0) {
             p->seen[f] = true;

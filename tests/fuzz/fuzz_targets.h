@@ -156,7 +156,7 @@ static inline void fuzz_profile(const unsigned char *data, size_t len)
         assert(st->depth_count >= 1 && st->depth_count <= GNN_PROFILE_DEPTHS_MAX && st->depth[0] == 1);
         for (uint32_t s = 0; s < st->size_count; s++)
             for (uint32_t d = 0; d < st->depth_count; d++)
-                assert(st->read_ps[s][d] > 0);
+                assert(st->read_ps[s][d] > 0 && (st->scattered_ps[s][d] > 0) == (st->scattered_ps[s][0] > 0));
         assert(gnn_profile_parse("/nowhere/fuzz.ini", text, &again, &err) == GNN_OK);
         assert(memcmp(profile, again, sizeof *profile) == 0);
     } else {

@@ -679,6 +679,42 @@ static void test_a_device_falls_to_its_sustained_rate(void **state)
     sim_device_close(device);
 }
 
+/* Scattered reads go by their own rows, sizes without one by the others; both kinds are in one queue. */
+static void test_scattered_reads_have_their_own_grid(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    g.depth_max = 96; /* between two depths of the grid: one is made of both rows */
+    for (uint32_t d = 0; d < g.depth_count; d++)
+        g.scattered_ps[11][d] = 3 * g.read_ps[11][d];
+    static const uint64_t sizes_bytes[] = {4096, 524288, 786432, 1048576, 2097152};
+    for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
+        struct sim_device *const plain = open_device(&g), *const scattered = open_device(&g);
+        const uint64_t plain_ns = sim_device_read(plain, 0, 0, sizes_bytes[i]);
+        const uint64_t scattered_ns = sim_device_read_scattered(scattered, 0, 0, sizes_bytes[i]);
+        if (sizes_bytes[i] <= 524288)
+            assert_int_equal(scattered_ns, plain_ns);
+        else if (sizes_bytes[i] < mib) /* half way between one row of the two and three times the other */
+            assert_in_range(scattered_ns, (g.read_ps[10][0] + 3 * g.read_ps[11][0]) / 2000,
+                            (g.read_ps[10][0] + 3 * g.read_ps[11][0]) / 2000 + 1);
+        else if (sizes_bytes[i] == mib)
+            assert_in_range(scattered_ns, 3 * plain_ns - 3, 3 * plain_ns);
+        else /* the slope of its own last two rows */
+            assert_in_range(scattered_ns, (9 * g.read_ps[11][0] - 2 * g.read_ps[10][0]) / 1000,
+                            (9 * g.read_ps[11][0] - 2 * g.read_ps[10][0]) / 1000 + 1);
+        sim_device_close(scattered);
+        sim_device_close(plain);
+    }
+    struct sim_device *const device = open_device(&g);
+    uint64_t end_ns = 0;
+    for (uint64_t i = 0; i < 96; i++)
+        end_ns = sim_device_read_scattered(device, 0, i * mib, mib);
+    assert_in_range(end_ns, 96 * 3 * g.read_ps[11][7] / 1000 - 1000, 96 * 3 * g.read_ps[11][7] / 1000 + 1000);
+    assert_true(sim_device_read(device, 0, 0, mib) > 10 * g.read_ps[11][0] / 1000); /* behind its fair share of them */
+    sim_device_close(device);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -745,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_the_mixed_figure_comes_out),
         cmocka_unit_test(test_a_mixture_leaves_nothing_behind),
         cmocka_unit_test(test_a_device_falls_to_its_sustained_rate),
+        cmocka_unit_test(test_scattered_reads_have_their_own_grid),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("device", tests, NULL, NULL);

@@ -58,19 +58,26 @@ struct fixture {
     struct gnn_map *map;
 };
 
-static void open_fixture(struct fixture *f, bool gathers, enum gnn_map_advice advice, unsigned flags)
+/* f->profile is filled. */
+static void open_on_profile(struct fixture *f, bool gathers, enum gnn_map_advice advice, unsigned flags)
 {
     struct gnn_err err = {0};
-    *f = (struct fixture){.content = {.size_bytes = (uint64_t)VALUES * 4, .read = read_values}};
+    f->content = (struct gnn_content){.size_bytes = (uint64_t)VALUES * 4, .read = read_values};
     f->content.gather_ids = gathers ? gather_values : NULL;
     f->content.id_bytes = sizeof(uint32_t);
-    sim_profile_fill(&f->profile);
     const struct gnn_simulated_config config = {.profile = &f->profile};
     assert_int_equal(gnn_world_simulated_open(&config, &f->world, &err), GNN_OK);
     assert_int_equal(gnn_world_simulated_add_file(f->world, "values", &f->content, &err), GNN_OK);
     assert_int_equal(gnn_file_open(f->world, "values", flags, &f->file, &err), GNN_OK);
     assert_int_equal(gnn_map_open(f->world, f->file, advice, &f->map, &err), GNN_OK);
     (void)gnn_now_ns(f->world); /* what opening cost is past */
+}
+
+static void open_fixture(struct fixture *f, bool gathers, enum gnn_map_advice advice, unsigned flags)
+{
+    *f = (struct fixture){.world = NULL};
+    sim_profile_fill(&f->profile);
+    open_on_profile(f, gathers, advice, flags);
 }
 
 static void close_fixture(struct fixture *f)
@@ -249,6 +256,56 @@ static void test_read_around(void **state)
     gather_pages(&f, 108, 1, 1);
     assert_int_equal(counts_of(&f).device_read_ios, 2);
     close_fixture(&f);
+}
+
+/* How long the first 64 KiB take, by a fault's window or a call, where such reads take 100 us into large pages and
+ * scattered_us into single ones; 0: as into large ones. */
+static uint64_t time_of_64_kib(uint64_t scattered_us, enum gnn_map_advice advice, unsigned flags, bool faults)
+{
+    struct fixture f = {.world = NULL};
+    void *memory;
+    sim_profile_fill(&f.profile);
+    f.profile.storage.readahead_bytes = 65536;
+    for (uint32_t d = 0; d < f.profile.storage.depth_count; d++)
+        f.profile.storage.scattered_ps[2][d] = scattered_us * 1000000;
+    open_on_profile(&f, true, advice, GNN_OPEN_READ);
+    struct gnn_file *file;
+    assert_int_equal(gnn_file_open(f.world, "values", flags, &file, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f.world, "bytes", 65536, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
+    const uint64_t start_ns = gnn_now_ns(f.world);
+    if (faults)
+        gather_pages(&f, 0, 1, 1);
+    else
+        assert_int_equal(gnn_file_read(f.world, file, 0, memory, 65536), 65536);
+    const uint64_t wall_ns = gnn_now_ns(f.world) - start_ns;
+    assert_true(counts_of(&f).device_read_bytes >= 65536); /* a call may have the next 64 KiB read ahead */
+    gnn_mem_free(f.world, memory);
+    gnn_file_close(f.world, file);
+    close_fixture(&f);
+    return wall_ns;
+}
+
+/* Pages of the page cache lie anywhere, but for those of a call that is read ahead; memory of direct reads does not. */
+static void test_single_pages_take_their_own_time(void **state)
+{
+    static const struct {
+        enum gnn_map_advice advice;
+        unsigned flags;
+        bool faults;
+        uint64_t more_ns;
+    } cases[] = {
+        {GNN_MAP_NORMAL, GNN_OPEN_READ, true, 200000},
+        {GNN_MAP_RANDOM, GNN_OPEN_READ | GNN_OPEN_RANDOM, false, 200000},
+        {GNN_MAP_RANDOM, GNN_OPEN_READ, false, 0},
+        {GNN_MAP_RANDOM, GNN_OPEN_READ | GNN_OPEN_DIRECT, false, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t large_ns = time_of_64_kib(0, cases[i].advice, cases[i].flags, cases[i].faults);
+        assert_int_equal(time_of_64_kib(100, cases[i].advice, cases[i].flags, cases[i].faults), large_ns);
+        assert_int_equal(time_of_64_kib(300, cases[i].advice, cases[i].flags, cases[i].faults),
+                         large_ns + cases[i].more_ns);
+    }
 }
 
 static void test_past_the_end(void **state)
@@ -555,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_elements_of_one_page_touch_it_once),
         cmocka_unit_test(test_wide_ids_take_twice_the_pages),
         cmocka_unit_test(test_read_around),
+        cmocka_unit_test(test_single_pages_take_their_own_time),
         cmocka_unit_test(test_past_the_end),
         cmocka_unit_test(test_feature_rows_cost_time_and_move_nothing),
         cmocka_unit_test(test_threads_share_a_read),

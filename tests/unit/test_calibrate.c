@@ -312,6 +312,7 @@ static struct gnn_calibration *some_calibration(void)
         for (uint32_t d = 0; d < s->depth_count; d++) {
             const double latency_us = 40.0 + (double)s->size_bytes[i] / 1000, floor_us = 10.0 + latency_us / 40;
             s->read_ps[i][d] = (uint64_t)(1e6 * fmax(latency_us / s->depth[d], floor_us));
+            s->scattered_ps[i][d] = s->size_bytes[i] > 4096 ? 2 * s->read_ps[i][d] : 0;
         }
     for (uint32_t i = 0; i < GNN_FIGURE_COUNT; i++)
         c->figure[i] = (struct gnn_figure){.value = 1001 + i, .spread = i % 3 * 0.2};
@@ -352,6 +353,10 @@ static void test_grid_survives(void **state)
             const double ratio = (double)b->read_ps[i][d] / (double)a->read_ps[i][d];
             if (fabs(ratio - 1) > 1e-4) /* a nanosecond below 100 us, four digits above */
                 fail_msg("%u at depth %u: %g", (unsigned)a->size_bytes[i], a->depth[d], ratio);
+            const double both = (double)b->scattered_ps[i][d] / (double)b->read_ps[i][d];
+            const double wanted = a->size_bytes[i] > 4096 ? 2 : 0;
+            if (fabs(both - wanted) > 2e-4)
+                fail_msg("%u at depth %u: into single pages %g times", (unsigned)a->size_bytes[i], a->depth[d], both);
         }
     assert_int_equal(b->sector_bytes, 512);
     assert_int_equal(b->depth_max, 128);
@@ -528,7 +533,11 @@ static void test_text_refuses_nonsense(void **state)
         assert_null(text);
     }
     c->figure[GNN_FIGURE_WAKE].value = 1;
+    const uint64_t kept_ps = c->storage.read_ps[1][2];
     c->storage.read_ps[1][2] = 0;
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_EBUG);
+    c->storage.read_ps[1][2] = kept_ps;
+    c->storage.scattered_ps[3][2] = 0;
     assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_EBUG);
     free(c);
 }

@@ -13,7 +13,8 @@
  * Reclaim   charges evict_page_ns for each evicted page, and unmap_page_ns more if it was mapped, to the thread that
  *           brings pages in: Linux reclaims for a group's limit in the thread that charges memory. A fault submits its
  *           read after that. Both are zero if the profile does not have them
- * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page
+ * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page.
+ *           Pages that a fault or a random read brings in lie anywhere (the profile's scattered reads)
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
 #include "harness/world/simulated/inode.h"
@@ -196,9 +197,13 @@ static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
     return done_ns;
 }
 
-/* Submits the reads of a touch; returns how many pages they are. */
-static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, const struct sim_touch *touch)
+/* Submits the reads of a touch; returns how many pages they are. Only a read() that is read ahead has its pages in
+ * large folios, whose memory lies together. */
+static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, const struct sim_touch *touch,
+                       bool folios)
 {
+    uint64_t (*const device_read)(struct sim_device *, uint64_t, uint64_t, uint64_t) =
+        folios ? sim_device_read : sim_device_read_scattered;
     uint64_t brought_in = 0;
     for (uint32_t i = 0; i < touch->read_count; i++) {
         const struct sim_page_range *const range = &touch->reads[i];
@@ -206,8 +211,8 @@ static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_
             const uint64_t left = range->pages - at, first = range->first_page + at;
             const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
             const uint64_t done_ns =
-                sim_device_read(s->device, now_ns, sim_inode_device_offset(file->inode, first * GNN_PAGE_BYTES),
-                                pages * GNN_PAGE_BYTES);
+                device_read(s->device, now_ns, sim_inode_device_offset(file->inode, first * GNN_PAGE_BYTES),
+                            pages * GNN_PAGE_BYTES);
             add_flights(s->cached, range->file, first, pages, now_ns, done_ns);
         }
         brought_in += range->pages;
@@ -267,7 +272,7 @@ static uint64_t read_range(struct simulated *s, const struct gnn_file *file, uin
     look_around(s, now_ns);
     sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
                         &touch);
-    *brought_in = submit(s, file, now_ns, &touch);
+    *brought_in = submit(s, file, now_ns, &touch, !file->random);
     uint64_t done_ns = now_ns;
     for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
         const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
@@ -398,7 +403,7 @@ uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum
     struct sim_touch touch;
     look_around(s, now_ns);
     sim_page_cache_touch(s->cache, number, page, readahead_of(advice), &touch);
-    const uint64_t further = submit(s, file, now_ns, &touch) - (touch.major ? 1 : 0);
+    const uint64_t further = submit(s, file, now_ns, &touch, false) - (touch.major ? 1 : 0);
     const uint64_t reclaimed_ps = reclaim_ps(s);
     sim_cpu(s->executor, further * cpu->readahead_page_ns * SIM_PS_PER_NS + reclaimed_ps);
     const uint64_t done_ns = flight_done(s->cached, number, page, now_ns);

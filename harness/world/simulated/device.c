@@ -1,6 +1,7 @@
 /* The model of device.h in integers.
  *
  * Source   The grid of a closed loop (profile.h): read_ps(size, depth), the time between two completions.
+ *          Scattered reads have a grid of their own; what follows holds for either.
  * Latency  f(size, k) = k x read_ps(size, k) is how long a request stays in a closed loop of depth k (Little's law).
  *          Between depths of the grid f is linear in k: exact both where requests run side by side (f constant) and
  *          where they queue (f proportional to k); a knee between two grid points is cut by its chord. Beyond the
@@ -30,14 +31,18 @@
 #include "harness/world/simulated/time_queue.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { SHAPES = 256, IN_FLIGHT_START = 256 };
 static const uint64_t ps_per_ns = 1000, ps_per_s = UINT64_C(1000000000000), million = 1000000;
 static const uint64_t of_late_ps = UINT64_C(20000000000); /* of work, between half of that and all */
 
-/* Reads of one size: computed once, then looked up. */
+typedef const uint64_t (*grid)[GNN_PROFILE_DEPTHS_MAX]; /* one of the profile's two */
+
+/* Reads of one size out of one grid: computed once, then looked up. */
 struct shape {
     uint64_t len_bytes; /* 0: empty */
+    bool scattered;
     uint64_t weight_ps;
     uint64_t latency_ps[GNN_PROFILE_DEPTHS_MAX]; /* f at the depths of the grid */
 };
@@ -100,51 +105,52 @@ static uint64_t between(uint64_t x, uint64_t x0, uint64_t x1, uint64_t y0, uint6
 /* ---- the grid ---- */
 
 /* Picoseconds a byte at best, at the largest size, of len_bytes. */
-static uint64_t fastest_ps(const struct sim_device *device, uint64_t len_bytes)
+static uint64_t fastest_ps(const struct sim_device *device, grid ps, uint64_t len_bytes)
 {
     const struct gnn_profile_storage *g = &device->storage;
     const uint32_t last = g->size_count - 1;
     uint64_t least_ps = UINT64_MAX;
     for (uint32_t d = 0; d < device->depth_count; d++)
-        least_ps = gnn_min_u64(g->read_ps[last][d], least_ps);
+        least_ps = gnn_min_u64(ps[last][d], least_ps);
     return mul_div(least_ps, len_bytes, g->size_bytes[last]);
 }
 
-static uint64_t beyond_largest(const struct sim_device *device, uint64_t len_bytes, uint32_t d)
+static uint64_t beyond_largest(const struct sim_device *device, grid ps, uint64_t len_bytes, uint32_t d)
 {
     const struct gnn_profile_storage *g = &device->storage;
     const uint32_t last = g->size_count - 1;
-    const uint64_t last_ps = g->read_ps[last][d];
-    const uint64_t floor_ps = fastest_ps(device, len_bytes);
+    const uint64_t last_ps = ps[last][d];
+    const uint64_t floor_ps = fastest_ps(device, ps, len_bytes);
     if (last == 0)
         return mul_div(last_ps, len_bytes, g->size_bytes[0]);
-    const uint64_t previous_ps = g->read_ps[last - 1][d];
+    const uint64_t previous_ps = ps[last - 1][d];
     const uint64_t rise_ps = last_ps > previous_ps ? last_ps - previous_ps : 0;
     const uint64_t on_ps =
         last_ps + mul_div(rise_ps, len_bytes - g->size_bytes[last], g->size_bytes[last] - g->size_bytes[last - 1]);
     return gnn_max_u64(on_ps, floor_ps);
 }
 
-static uint64_t read_ps(const struct sim_device *device, uint64_t len_bytes, uint32_t d)
+static uint64_t read_ps(const struct sim_device *device, grid ps, uint64_t len_bytes, uint32_t d)
 {
     const struct gnn_profile_storage *g = &device->storage;
     if (len_bytes <= g->size_bytes[0])
-        return g->read_ps[0][d];
+        return ps[0][d];
     for (uint32_t s = 1; s < g->size_count; s++)
         if (len_bytes <= g->size_bytes[s])
-            return between(len_bytes, g->size_bytes[s - 1], g->size_bytes[s], g->read_ps[s - 1][d], g->read_ps[s][d]);
-    return beyond_largest(device, len_bytes, d);
+            return between(len_bytes, g->size_bytes[s - 1], g->size_bytes[s], ps[s - 1][d], ps[s][d]);
+    return beyond_largest(device, ps, len_bytes, d);
 }
 
-static const struct shape *shape_of(struct sim_device *device, uint64_t len_bytes)
+static const struct shape *shape_of(struct sim_device *device, uint64_t len_bytes, bool scattered)
 {
-    const uint64_t hash = (len_bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    const uint64_t hash = ((2 * len_bytes + scattered) * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
     struct shape *shape = &device->shapes[hash % SHAPES];
-    if (shape->len_bytes == len_bytes)
+    if (shape->len_bytes == len_bytes && shape->scattered == scattered)
         return shape;
-    *shape = (struct shape){.len_bytes = len_bytes, .weight_ps = UINT64_MAX};
+    *shape = (struct shape){.len_bytes = len_bytes, .scattered = scattered, .weight_ps = UINT64_MAX};
+    grid of = scattered ? device->storage.scattered_ps : device->storage.read_ps;
     for (uint32_t d = 0; d < device->depth_count; d++) {
-        const uint64_t ps = read_ps(device, len_bytes, d);
+        const uint64_t ps = read_ps(device, of, len_bytes, d);
         if (__builtin_mul_overflow(ps, device->storage.depth[d], &shape->latency_ps[d]))
             shape->latency_ps[d] = UINT64_MAX;
         shape->weight_ps = gnn_min_u64(ps, shape->weight_ps);
@@ -251,14 +257,24 @@ static uint64_t read_takes_ps(const struct sim_device *device, const struct memb
     return between(now_ns, m->since_ns, next_ns, full_ps, without_ps);
 }
 
-static uint64_t read_member(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes)
+static uint64_t read_shape(struct sim_device *device, struct member *m, uint64_t now_ns, const struct shape *shape)
 {
+    const uint64_t len_bytes = shape->len_bytes;
     device->counts.read_bytes += len_bytes;
     device->counts.read_ios++;
     gnn_sizes_add(&device->counts.read_sizes, len_bytes);
     retire(m, now_ns);
-    const struct shape *shape = shape_of(device, len_bytes);
     return accept(device, m, now_ns, read_takes_ps(device, m, now_ns, shape), shape->weight_ps, false);
+}
+
+static uint64_t read_member(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes)
+{
+    return read_shape(device, m, now_ns, shape_of(device, len_bytes, false));
+}
+
+static uint64_t read_member_scattered(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes)
+{
+    return read_shape(device, m, now_ns, shape_of(device, len_bytes, true));
 }
 
 /* g of a write without a cache that fills. */
@@ -326,6 +342,12 @@ uint64_t sim_device_read(struct sim_device *device, uint64_t now_ns, uint64_t of
     return request(device, now_ns, offset_bytes, len_bytes, read_member);
 }
 
+uint64_t sim_device_read_scattered(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes,
+                                   uint64_t len_bytes)
+{
+    return request(device, now_ns, offset_bytes, len_bytes, read_member_scattered);
+}
+
 uint64_t sim_device_write(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes)
 {
     return request(device, now_ns, offset_bytes, len_bytes, write_member);
@@ -360,6 +382,13 @@ static enum gnn_status check_axes(const struct gnn_profile_storage *g, struct gn
     return GNN_OK;
 }
 
+/* Makes ps[count], of a row, that of depth_max, which lies between the two depths there. */
+static void cut_row(const struct gnn_profile_storage *g, uint64_t ps[GNN_PROFILE_DEPTHS_MAX], uint32_t count)
+{
+    const uint32_t low = g->depth[count - 1], high = g->depth[count];
+    ps[count] = between(g->depth_max, low, high, ps[count - 1] * low, ps[count] * high) / g->depth_max;
+}
+
 /* The grid ends at depth_max: where that lies between two depths it becomes one. */
 static void cut_depths(struct sim_device *device)
 {
@@ -371,10 +400,10 @@ static void cut_depths(struct sim_device *device)
     const uint32_t low = g->depth[count - 1];
     if (count == g->depth_count || g->depth_max == low)
         return;
-    for (uint32_t s = 0; s < g->size_count; s++)
-        g->read_ps[s][count] = between(g->depth_max, low, g->depth[count], g->read_ps[s][count - 1] * low,
-                                       g->read_ps[s][count] * g->depth[count]) /
-                               g->depth_max;
+    for (uint32_t s = 0; s < g->size_count; s++) {
+        cut_row(g, g->read_ps[s], count);
+        cut_row(g, g->scattered_ps[s], count);
+    }
     g->depth[count] = g->depth_max;
     device->depth_count++;
 }
@@ -385,7 +414,7 @@ static int64_t mixed_ppm_of(struct sim_device *device)
     const struct gnn_profile_storage *const g = &device->storage;
     if (g->mixed_bytes_per_s == 0)
         return 0;
-    const uint64_t read_ps = shape_of(device, GNN_MIXED_BYTES)->weight_ps * GNN_MIXED_READ_PERCENT / 100;
+    const uint64_t read_ps = shape_of(device, GNN_MIXED_BYTES, false)->weight_ps * GNN_MIXED_READ_PERCENT / 100;
     const uint64_t write_ps = write_weight_ps(g, GNN_MIXED_BYTES) * (100 - GNN_MIXED_READ_PERCENT) / 100;
     const uint64_t together_ps = mul_div(GNN_MIXED_BYTES, ps_per_s, g->mixed_bytes_per_s);
     const uint64_t lesser_ps = gnn_max_u64(gnn_min_u64(read_ps, write_ps), 1);
@@ -404,6 +433,14 @@ static uint64_t cache_drain_ps_of(const struct gnn_profile_storage *g)
                         bytes_ps(g->write_burst_bytes, g->write_bytes_per_s));
 }
 
+/* Sizes that have no figures for scattered reads take those they have. */
+static void complete_scattered(struct gnn_profile_storage *g)
+{
+    for (uint32_t s = 0; s < g->size_count; s++)
+        if (g->scattered_ps[s][0] == 0)
+            memcpy(g->scattered_ps[s], g->read_ps[s], sizeof g->read_ps[s]);
+}
+
 enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out, struct gnn_err *err)
 {
     *out = NULL;
@@ -412,6 +449,7 @@ enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struc
     GNN_NEW(device, 1, err, "storage device: %zu bytes", sizeof *device);
     *out = device;
     device->storage = *storage;
+    complete_scattered(&device->storage);
     cut_depths(device);
     device->mixed_ppm = mixed_ppm_of(device);
     device->cache_drain_ps = cache_drain_ps_of(storage);

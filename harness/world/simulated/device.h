@@ -34,6 +34,9 @@ void sim_device_close(struct sim_device *device); /* accepts NULL */
 
 /* Completion time of one request; it is cut at stripes, and done when its last part is. len_bytes > 0. */
 uint64_t sim_device_read(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes);
+/* Likewise into single pages that lie anywhere: by scattered_ps. */
+uint64_t sim_device_read_scattered(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes,
+                                   uint64_t len_bytes);
 uint64_t sim_device_write(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes);
 void sim_device_counts(const struct sim_device *device, struct sim_device_counts *out);
 
