@@ -55,6 +55,8 @@ enum gnn_figure_id {
     GNN_FIGURE_COUNT
 };
 
+enum { GNN_COMPUTE_CHECKS = 6 };
+
 /* Writing in sequence without a pause (sustained.h). */
 struct gnn_sustained {
     double written_bytes; /* in all */
@@ -76,6 +78,8 @@ struct gnn_calibration {
     double sequential_read_bytes_per_s;
     struct gnn_sustained sustained;
     struct gnn_figure figure[GNN_FIGURE_COUNT];
+    struct gnn_check checks[GNN_COMPUTE_CHECKS]; /* of operations on the CPU */
+    uint32_t check_count;
     char reclaim_missing[256]; /* why evict_page and unmap_page are left out; "": they are not */
     bool gpu_present;          /* what follows gpu_missing is filled */
     char gpu_missing[256];     /* else: why there is no [gpu] */

@@ -1,7 +1,10 @@
 /* The CPU as a device that computes: this program's own tensor back-end, one core, on matrices of the size training at
- * 1/100 has (some thousand rows, 256 columns); then streams on every core at once. */
+ * 1/100 has (some thousand rows, 256 columns); then streams on every core at once. Products are of many rows and of
+ * few: the two say what is by the multiplications and what by the operands. Last, what the cost model makes of these
+ * figures is compared with operations of other shapes. */
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"
+#include "harness/tensor/modelled/cost.h"
 #include "harness/tensor/tensor.h"
 
 #include <assert.h>
@@ -10,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 4096, COLS = 256, TARGETS = 2048, FAN = 10, CORES_MAX = 256, STREAMS = 40 };
+enum { ROWS = 4096, FEW_ROWS = 64, COLS = 256, TARGETS = 2048, FAN = 10, CORES_MAX = 256, STREAMS = 40 };
+enum { TILE = 16 /* as the modelled CPU's */ };
 _Static_assert(TARGETS <= ROWS, "the targets of a block are a prefix of its sources");
 _Static_assert(ROWS / FAN * FAN <= ROWS, "a column of each tenth of the sources");
 static const uint64_t matrix_bytes = (uint64_t)ROWS * COLS * sizeof(gnn_real);
@@ -47,22 +51,35 @@ static double seconds_since(uint64_t start_ns)
     return (double)(gnn_thread_cpu_ns() - start_ns) * 1e-9;
 }
 
-/* The three products of a layer: forward, gradient of the weights, gradient of the input. */
+/* Seconds of the three products of a layer: forward, gradient of the weights, gradient of the input. */
+static double layer_s(const struct compute *c, uint32_t rows, uint64_t rounds)
+{
+    const struct gnn_tensor_ops *const ops = c->tensor->ops;
+    const struct gnn_mat x = {c->x.data, rows, COLS}, y = {c->y.data, rows, COLS};
+    double taken_s = 0;
+    for (uint64_t i = 0; i < rounds; i++) {
+        ops->fill(c->tensor, c->x.data, (uint64_t)rows * COLS, 0.5F);
+        ops->fill(c->tensor, c->w.data, (uint64_t)COLS * COLS, 0.25F);
+        const uint64_t start_ns = gnn_thread_cpu_ns();
+        ops->gemm(c->tensor, false, false, 1, x, c->w, 0, y);
+        ops->gemm(c->tensor, true, false, 1, x, y, 0, c->w);
+        ops->gemm(c->tensor, false, true, 1, y, c->w, 0, x);
+        taken_s += seconds_since(start_ns);
+    }
+    return taken_s / (double)rounds;
+}
+
+/* values: FLOP/s, and seconds an element of the operands, such that both layers take 6 x rows x COLS^2 over the one and
+ * (4 x rows x COLS + 2 x COLS^2) times the other. */
 static enum gnn_status gemm_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct compute *const c = ctx;
-    const struct gnn_tensor_ops *const ops = c->tensor->ops;
-    const uint64_t rounds = gnn_bench_count(c->bench, 20);
+    const double many_s = layer_s(c, ROWS, gnn_bench_count(c->bench, 20));
+    const double few_s = layer_s(c, FEW_ROWS, gnn_bench_count(c->bench, 400));
+    const double ratio = (double)ROWS / FEW_ROWS, square = (double)COLS * COLS;
     (void)err;
-    const uint64_t start_ns = gnn_thread_cpu_ns();
-    for (uint64_t i = 0; i < rounds; i++) {
-        ops->gemm(c->tensor, false, false, 1, c->x, c->w, 0, c->y);
-        ops->gemm(c->tensor, true, false, 1, c->x, c->y, 0, c->w);
-        ops->gemm(c->tensor, false, true, 1, c->y, c->w, 0, c->x);
-        ops->fill(c->tensor, c->x.data, (uint64_t)ROWS * COLS, 0.5F);
-        ops->fill(c->tensor, c->w.data, (uint64_t)COLS * COLS, 0.25F);
-    }
-    values[0] = 3.0 * 2.0 * ROWS * COLS * COLS * (double)rounds / seconds_since(start_ns);
+    values[1] = fmax((ratio * few_s - many_s) / (2 * square * (ratio - 1)), 1e-12);
+    values[0] = 6 * ROWS * square / fmax(many_s - (4.0 * ROWS * COLS + 2 * square) * values[1], many_s / 2);
     return GNN_OK;
 }
 
@@ -164,6 +181,95 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
     return status;
 }
 
+/* ---- shapes that nothing was fitted to ---- */
+
+struct shape {
+    const char *what;
+    bool trans_a;
+    uint32_t rows, inner, cols; /* of a product; cols 0: another operation */
+};
+
+static const struct shape shapes[] = {
+    {"a product, 16 x 256 by 256 x 172", false, 16, 256, 172},
+    {"a product, 256 x 256 by 256 x 256", false, 256, 256, 256},
+    {"a product, 1500 x 128 by 128 x 256", false, 1500, 128, 256},
+    {"a gradient of weights over 250 rows", true, 256, 250, 256},
+    {"means of 10 random rows of 512 B", false, 0, 0, 0},
+    {"bias, ReLU and dropout over 1500 rows", false, 1500, 0, 0},
+};
+enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes, ROUNDS = 50 };
+_Static_assert((int)SHAPE_COUNT == (int)GNN_COMPUTE_CHECKS, "a calibration holds them");
+
+static struct gnn_mat part(struct gnn_mat m, uint32_t rows, uint32_t cols)
+{
+    assert((uint64_t)rows * cols <= (uint64_t)m.rows * m.cols);
+    return (struct gnn_mat){.data = m.data, .rows = rows, .cols = cols};
+}
+
+/* Runs it once; returns what it costs. */
+static struct gnn_cost run_shape(const struct compute *c, const struct shape *s)
+{
+    static const struct gnn_dropout drop = {.rate = 0.5F};
+    const struct gnn_tensor_ops *const ops = c->tensor->ops;
+    if (s->cols > 0) {
+        const struct gnn_mat a = s->trans_a ? part(c->x, s->inner, s->rows) : part(c->x, s->rows, s->inner);
+        ops->gemm(c->tensor, s->trans_a, false, 1, a, part(c->w, s->inner, s->cols), 0, part(c->y, s->rows, s->cols));
+        return gnn_cost_gemm(s->rows, s->cols, s->inner, false, TILE);
+    }
+    if (s->rows > 0) {
+        ops->activate(c->tensor, GNN_ACT_RELU, part(c->y, s->rows, COLS), c->w.data, &drop);
+        return gnn_cost_activate(GNN_ACT_RELU, s->rows, COLS, true, true);
+    }
+    ops->segment_reduce(c->tensor, GNN_REDUCE_MEAN, part(c->y, TARGETS, COLS / 2), &c->block,
+                        part(c->x, ROWS, COLS / 2), NULL);
+    return gnn_cost_segment_reduce(GNN_REDUCE_MEAN, &c->block, COLS / 2);
+}
+
+struct held_out {
+    const struct compute *compute;
+    const struct shape *shape;
+    struct gnn_cost cost;
+};
+
+static enum gnn_status shape_once(void *ctx, double *values, struct gnn_err *err)
+{
+    struct held_out *const h = ctx;
+    const uint64_t rounds = gnn_bench_count(h->compute->bench, ROUNDS);
+    (void)err;
+    const uint64_t start_ns = gnn_thread_cpu_ns();
+    for (uint64_t i = 0; i < rounds; i++)
+        h->cost = run_shape(h->compute, h->shape);
+    values[0] = seconds_since(start_ns) * 1e9 / (double)rounds;
+    return GNN_OK;
+}
+
+/* What the cost model says, by the figures that were measured. */
+static double predicted_ns(const struct gnn_figure *figure, const struct gnn_cost *cost)
+{
+    const struct gnn_roof roof = {.flops_per_s = (uint64_t)figure[GNN_FIGURE_GEMM].value,
+                                  .stream_bytes_per_s = (uint64_t)figure[GNN_FIGURE_BANDWIDTH].value,
+                                  .gather_bytes_per_s = (uint64_t)figure[GNN_FIGURE_HOST_GATHER].value,
+                                  .gemm_tile = TILE,
+                                  .operands_per_s = (uint64_t)(1e9 / figure[GNN_FIGURE_GEMM_OPERAND].value)};
+    return (double)gnn_cost_ns(cost, &roof) + cost->launches * figure[GNN_FIGURE_LAUNCH].value;
+}
+
+static enum gnn_status check_shapes(const struct compute *c, struct gnn_err *err)
+{
+    c->tensor->ops->fill(c->tensor, c->x.data, (uint64_t)ROWS * COLS, 0.5F);
+    c->tensor->ops->fill(c->tensor, c->w.data, (uint64_t)COLS * COLS, 0.25F);
+    for (uint32_t i = 0; i < SHAPE_COUNT; i++) {
+        struct held_out h = {.compute = c, .shape = &shapes[i]};
+        struct gnn_figure seen;
+        GNN_TRY(gnn_figures_measure(shape_once, &h, c->bench->repeats, 1, &seen, err));
+        c->bench->out->checks[c->bench->out->check_count++] =
+            (struct gnn_check){.what = shapes[i].what,
+                               .predicted_ns = predicted_ns(c->bench->out->figure, &h.cost),
+                               .measured_ns = seen.value};
+    }
+    return GNN_OK;
+}
+
 /* ---- the whole ---- */
 
 static enum gnn_status take(struct compute *c, const char *name, uint32_t rows, uint32_t cols, struct gnn_mat *out,
@@ -216,14 +322,16 @@ static enum gnn_status measure(struct compute *c, struct gnn_err *err)
 {
     struct gnn_figure *const figure = c->bench->out->figure;
     const uint32_t repeats = c->bench->repeats;
-    GNN_TRY(gnn_figures_measure(gemm_once, c, repeats, 1, &figure[GNN_FIGURE_GEMM], err));
+    GNN_TRY(gnn_figures_measure(gemm_once, c, repeats, 2, &figure[GNN_FIGURE_GEMM], err));
+    figure[GNN_FIGURE_GEMM_OPERAND].value *= 1e9;
     GNN_TRY(gnn_figures_measure(stream_once, c, repeats, 1, &figure[GNN_FIGURE_BANDWIDTH], err));
     GNN_TRY(gnn_figures_measure(shared_once, c, repeats, 1, &figure[GNN_FIGURE_BANDWIDTH_SHARED], err));
     /* All cores together cannot be slower than one: what says so is the disturbance. */
     if (figure[GNN_FIGURE_BANDWIDTH_SHARED].value < figure[GNN_FIGURE_BANDWIDTH].value)
         figure[GNN_FIGURE_BANDWIDTH_SHARED].value = figure[GNN_FIGURE_BANDWIDTH].value;
     GNN_TRY(gnn_figures_measure(reduce_once, c, repeats, 1, &figure[GNN_FIGURE_HOST_GATHER], err));
-    return gnn_figures_measure(launch_once, c, repeats, 1, &figure[GNN_FIGURE_LAUNCH], err);
+    GNN_TRY(gnn_figures_measure(launch_once, c, repeats, 1, &figure[GNN_FIGURE_LAUNCH], err));
+    return check_shapes(c, err);
 }
 
 enum gnn_status gnn_bench_compute(struct gnn_bench *bench, struct gnn_err *err)

@@ -11,6 +11,12 @@ struct gnn_figure {
     double spread; /* (upper quartile - lower quartile) / median */
 };
 
+/* What the cost model says of an operation that no figure was fitted to, and what it took. */
+struct gnn_check {
+    const char *what; /* for people */
+    double predicted_ns, measured_ns;
+};
+
 /* values (count, at least 1) is sorted. */
 struct gnn_figure gnn_figure_of(double *values, uint32_t count);
 

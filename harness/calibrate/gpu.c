@@ -275,7 +275,7 @@ static enum gnn_status check(struct bench *b, const char *what, op_fn *op, doubl
     assert(b->out->check_count < GNN_GPU_CHECKS_MAX);
     GNN_TRY(gnn_figures_measure(check_one, &h, b->config->repeats, 1, &seen, err));
     b->out->checks[b->out->check_count++] =
-        (struct gnn_gpu_check){.what = what, .predicted_ns = predicted_ns, .measured_ns = seen.value};
+        (struct gnn_check){.what = what, .predicted_ns = predicted_ns, .measured_ns = seen.value};
     return GNN_OK;
 }
 

@@ -17,12 +17,6 @@ struct gnn_gpu_bench {
 
 enum { GNN_GPU_CHECKS_MAX = 16 };
 
-/* One shape that no figure was fitted to. */
-struct gnn_gpu_check {
-    const char *what;
-    double predicted_ns, measured_ns; /* of one op or one copy */
-};
-
 struct gnn_gpu_figures {
     struct gnn_figure gemm;      /* FLOP/s: products of 256 columns and their two gradients */
     struct gnn_figure bandwidth; /* bytes/s: y += x */
@@ -31,7 +25,7 @@ struct gnn_gpu_figures {
     struct gnn_figure pinned;    /* bytes/s: copies up from pinned memory, in a lane */
     struct gnn_figure pageable;  /* bytes/s: from any memory, waited for */
     struct gnn_figure latency;   /* ns: of a small copy, besides its bytes and its launch */
-    struct gnn_gpu_check checks[GNN_GPU_CHECKS_MAX];
+    struct gnn_check checks[GNN_GPU_CHECKS_MAX];
     uint32_t check_count;
 };
 

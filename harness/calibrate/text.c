@@ -60,7 +60,8 @@ static const struct row rows[] = {
     {GNN_FIGURE_WAKE_LATENCY, SHAPE_NS, "cpu", "wake_latency", "from that signal's start until the sleeper runs"},
     {GNN_FIGURE_THREAD_START, SHAPE_NS, "cpu", "thread_start", "started and joined, CPU time"},
     {GNN_FIGURE_GEMM, SHAPE_MFLOP_PER_S, "host", "gemm",
-     "SGEMM, 4096 x 256 by 256 x 256 and its two gradients, one core"},
+     "SGEMM, 4096 and 64 x 256 by 256 x 256 and both gradients, one core: what is not by their operands"},
+    {GNN_FIGURE_GEMM_OPERAND, SHAPE_PS, "host", "gemm_operand", "likewise: what they take besides, an element"},
     {GNN_FIGURE_BANDWIDTH, SHAPE_MB_PER_S, "host", "bandwidth", "y += x over matrices of 4 MiB, one core"},
     {GNN_FIGURE_BANDWIDTH_SHARED, SHAPE_MB_PER_S, "host", "bandwidth_shared", "likewise, every core its own matrices"},
     {GNN_FIGURE_HOST_GATHER, SHAPE_MB_PER_S, "host", "gather",
@@ -223,10 +224,10 @@ static void write_head(FILE *out, const struct gnn_calibration *c)
 }
 
 /* How far the cost model with these figures is off on shapes they were not fitted to. */
-static void write_gpu_checks(FILE *out, const struct gnn_gpu_figures *gpu)
+static void write_checks(FILE *out, const struct gnn_check *checks, uint32_t count)
 {
-    for (uint32_t i = 0; i < gpu->check_count; i++) {
-        const struct gnn_gpu_check *const check = &gpu->checks[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gnn_check *const check = &checks[i];
         (void)fprintf(out, "; predicted / measured %.2f: %s, %.1f us measured\n",
                       check->predicted_ns / check->measured_ns, check->what, check->measured_ns * 1e-3);
     }
@@ -251,7 +252,7 @@ static void write_gpu(FILE *out, const struct gnn_calibration *c)
     }
     const struct gnn_gpu_figures *const gpu = &c->gpu;
     (void)fprintf(out, "\n[gpu]\n; driver %.60s; shapes that nothing was fitted to:\n", c->gpu_driver);
-    write_gpu_checks(out, gpu);
+    write_checks(out, gpu->checks, gpu->check_count);
     (void)fprintf(out, "model = %.90s\n", c->gpu_model);
     write_gpu_figure(out, "gemm", SHAPE_MFLOP_PER_S, gpu->gemm, "fp32, 65536 x 256 by 256 x 256 and its two gradients");
     write_gpu_figure(out, "bandwidth", SHAPE_MB_PER_S, gpu->bandwidth, "y += x over 128 MiB each");
@@ -317,7 +318,8 @@ enum gnn_status gnn_calibration_text(const struct gnn_calibration *c, char **tex
     (void)fprintf(out, "\n[cpu]\nmodel = %.100s\ncores = %" PRIu32 " stated: online processors\n", c->cpu_model,
                   c->cores);
     write_rows(out, c, "cpu");
-    (void)fputs("\n[host]\n", out);
+    (void)fprintf(out, "\n[host]\n%s", c->check_count > 0 ? "; shapes that nothing was fitted to:\n" : "");
+    write_checks(out, c->checks, c->check_count);
     write_rows(out, c, "host");
     write_gpu(out, c);
     if (fclose(out) != 0) {

@@ -73,10 +73,12 @@ struct gnn_profile_cpu {
     uint64_t thread_start_ns;
 };
 
-/* A device that computes: max(FLOPs / flops_per_s, bytes / bytes_per_s) + launches x launch_ns. */
+/* A device that computes: max(FLOPs / flops_per_s + operands x gemm_operand_ps, bytes / bytes_per_s) + launches x
+ * launch_ns. */
 struct gnn_profile_compute {
     bool present;
     uint64_t gemm_flops_per_s;   /* of one core on the CPU, of the whole GPU: what SGEMM reaches */
+    uint64_t gemm_operand_ps;    /* besides, for each element of its operands; 0: that is in the rate. 0 on a GPU */
     uint64_t bytes_per_s;        /* streaming; of one core on the CPU */
     uint64_t bytes_per_s_shared; /* CPU: all cores together; GPU: the same as bytes_per_s */
     uint64_t gather_bytes_per_s; /* rows at random places */

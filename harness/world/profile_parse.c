@@ -120,6 +120,7 @@ static const struct field fields[] = {
     {"cpu", "thread_start", UNIT_NS, NEED_COST, IN_CPU(thread_start_ns), 0, SECOND_NS},
 
     {"host", "gemm", UNIT_FLOPS, NEED_ALWAYS, PLACE(profile.host.gemm_flops_per_s), 1, RATE_MAX},
+    {"host", "gemm_operand", UNIT_PS, NEED_NEVER, PLACE(profile.host.gemm_operand_ps), 0, SECOND_PS / 1000},
     {"host", "bandwidth", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.bytes_per_s), 1, RATE_MAX},
     {"host", "bandwidth_shared", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.bytes_per_s_shared), 1, RATE_MAX},
     {"host", "gather", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.gather_bytes_per_s), 1, RATE_MAX},

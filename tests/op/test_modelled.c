@@ -172,11 +172,28 @@ static void test_roofline(void **state)
         {{.flops = 100, .stream_bytes = 30, .gather_bytes = 10}, 50}, /* bytes bind */
         {{.flops = 400, .stream_bytes = 30, .gather_bytes = 10}, 100},
         {{.flops = UINT64_C(1) << 62}, 1152921504606846976}, /* no overflow on the way */
+        {{.flops = 4000, .operands = 3000}, 1000},           /* in the rate, where they have none of their own */
         {{0}, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(gnn_cost_ns(&cases[i].cost, &roof), cases[i].ns);
     assert_int_equal(gnn_transfer_ns(3, 2000000000), 2);
+    const struct gnn_roof ordered = {.flops_per_s = 4000000000,
+                                     .stream_bytes_per_s = 1000000000,
+                                     .gather_bytes_per_s = 500000000,
+                                     .operands_per_s = 2000000000};
+    static const struct {
+        struct gnn_cost cost;
+        uint64_t ns;
+    } products[] = {
+        {{.flops = 4000, .operands = 3000}, 2500},
+        {{.flops = 4000, .operands = 1, .stream_bytes = 500}, 1001},
+        {{.flops = 4000, .operands = 3000, .stream_bytes = 2501}, 2501}, /* bytes bind */
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        assert_int_equal(gnn_cost_ns(&products[i].cost, &ordered), products[i].ns);
+    assert_int_equal(gnn_cost_gemm(5, 9, 7, false, 16).operands, 5 * 7 + 7 * 9);
+    assert_int_equal(gnn_cost_spmm(&block, 4).operands, 0);
 }
 
 /* Time of one product (64, 64) x (64, 64) and one fill of 1000 on `threads` cores. */
@@ -208,6 +225,33 @@ static void test_cpu_takes_time_of_the_caller(void **state)
         t->ops->upload_wait(t, 3);
         assert_int_equal(clock.now_ns, cases[i].gemm_ns + cases[i].fill_ns + 2000);
         assert_int_equal(clock.computed_ns, clock.now_ns);
+        t->ops->close(t);
+    }
+}
+
+/* A product's operands on `threads` cores, 4 ps an element, and where a framework uses two cores and a half. */
+static void test_operands_take_time(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t threads, milli_cores;
+        uint64_t ns;
+    } cases[] = {
+        {1, 0, 7 + 524288 + 32768},
+        {4, 0, 7 + 131072 + 8192},
+        {4, 2500, 7 + 209716 + 13108}, /* 524288 and 32768 over 2.5, rounded up */
+        {1, 2500, 7 + 524288 + 32768},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_profile profile = round_profile();
+        struct clock clock = {0};
+        gnn_real cell;
+        const struct gnn_mat m = {&cell, 64, 64};
+        profile.host.gemm_operand_ps = 4000;
+        profile.framework.milli_cores = cases[i].milli_cores;
+        struct gnn_tensor *t = open_modelled(&clock, &profile, false, cases[i].threads);
+        t->ops->gemm(t, false, false, 1, m, m, 0, m);
+        assert_int_equal(clock.now_ns, cases[i].ns);
         t->ops->close(t);
     }
 }
@@ -729,6 +773,7 @@ int main(void)
         cmocka_unit_test(test_costs_by_hand),
         cmocka_unit_test(test_roofline),
         cmocka_unit_test(test_cpu_takes_time_of_the_caller),
+        cmocka_unit_test(test_operands_take_time),
         cmocka_unit_test(test_stream_runs_behind_the_caller),
         cmocka_unit_test(test_an_all_reduce_is_a_ring),
         cmocka_unit_test(test_two_ranks_share_a_gpu),

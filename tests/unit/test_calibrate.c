@@ -406,6 +406,7 @@ static void test_figures_survive(void **state)
         {GNN_FIGURE_WAKE_LATENCY, cpu->wake_latency_ns, 1},
         {GNN_FIGURE_THREAD_START, cpu->thread_start_ns, 1},
         {GNN_FIGURE_GEMM, p->host.gemm_flops_per_s, 1},
+        {GNN_FIGURE_GEMM_OPERAND, p->host.gemm_operand_ps, 1000},
         {GNN_FIGURE_BANDWIDTH, p->host.bytes_per_s, 1},
         {GNN_FIGURE_BANDWIDTH_SHARED, p->host.bytes_per_s_shared, 1},
         {GNN_FIGURE_HOST_GATHER, p->host.gather_bytes_per_s, 1},

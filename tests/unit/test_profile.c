@@ -152,6 +152,26 @@ static void test_grid_given(void **state)
     assert_int_equal(st->read_ps[0][0], 80250000);
     assert_int_equal(st->read_ps[0][1], 20000001);
     assert_int_equal(st->read_ps[1][2], UINT64_C(1900000000));
+    assert_int_equal(st->scattered_ps[1][0], 0); /* not known */
+    gnn_profile_close(p);
+}
+
+/* Reads into single pages have rows of their own, of sizes that have one already. */
+static void test_scattered_rows(void **state)
+{
+    (void)state;
+    struct gnn_profile *p = parse("toy.ini", MACHINE "[storage]\n" WRITES "read_depths = 1,4 measured: fio\n"
+                                                     "read_us.4K = 80,20 measured\n"
+                                                     "read_us.64K = 100,30 measured\n"
+                                                     "read_us.1M = 400,300 measured\n"
+                                                     "read_scattered_us.1M = 900,800.5 measured\n"
+                                                     "read_scattered_us.64K = 110,31 measured\n" CPU COSTS HOST);
+    static const uint64_t expected_us[3][2] = {{0, 0}, {110, 31}, {900, 800}};
+    for (uint32_t s = 0; s < 3; s++)
+        for (uint32_t d = 0; d < 2; d++)
+            assert_int_equal(p->storage.scattered_ps[s][d] / 1000000, expected_us[s][d]);
+    assert_int_equal(p->storage.scattered_ps[2][1], UINT64_C(800500000));
+    assert_int_equal(p->storage.read_ps[2][1], UINT64_C(300000000));
     gnn_profile_close(p);
 }
 
@@ -209,6 +229,15 @@ static void test_refusals_name_file_line_and_key(void **state)
         {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_us.512 = 3 stated\n",
          {"p.ini:9:", "above"}},
         {MACHINE "[storage]\n" WRITES "read_depths = 1 stated\n" CPU COSTS HOST, {"p.ini:15:", "read_us.SIZE"}},
+        {MACHINE "[storage]\nread_scattered_us.4K = 3 stated\n", {"p.ini:7:", "read_us", "stands before"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_scattered_us.8K = 3 stated\n",
+         {"p.ini:9:", "read_us", "stands before"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_scattered_us.x = 3 stated\n",
+         {"p.ini:9:", "read_us", "stands before"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_scattered_us.4K = 3,4 stated\n",
+         {"p.ini:9:", "each of read_depths"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_scattered_us.4K = 0 stated\n",
+         {"p.ini:9:", "microseconds"}},
         {MACHINE "[storage]\n" WRITES CPU COSTS HOST, {"p.ini:", "read_latency"}},
         {MACHINE "[storage]\nmixed_bandwidth = 900kB/s stated\n", {"p.ini:7:", "mixed_bandwidth", "too small"}},
         {MACHINE "[storage]\nwrite_burst = 1G stated\n" WRITES CURVE CPU COSTS HOST, {"p.ini:", "stand together"}},
@@ -581,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_grid_from_three_figures),
         cmocka_unit_test(test_the_kernel_is_a_version),
         cmocka_unit_test(test_grid_given),
+        cmocka_unit_test(test_scattered_rows),
         cmocka_unit_test(test_mixed_and_sustained_figures),
         cmocka_unit_test(test_refusals_name_file_line_and_key),
         cmocka_unit_test(test_the_age_of_a_calibration),

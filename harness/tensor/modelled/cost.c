@@ -19,7 +19,8 @@ uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s)
 
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
 {
-    return gnn_max_u64(gnn_transfer_ns(cost->flops, roof->flops_per_s),
+    const uint64_t order_ns = roof->operands_per_s == 0 ? 0 : gnn_transfer_ns(cost->operands, roof->operands_per_s);
+    return gnn_max_u64(gnn_transfer_ns(cost->flops, roof->flops_per_s) + order_ns,
                        gnn_transfer_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
                            gnn_transfer_ns(cost->gather_bytes, roof->gather_bytes_per_s));
 }
@@ -29,10 +30,16 @@ uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
     return index_bytes * (UINT64_C(1) + b->dst_count + b->edge_count);
 }
 
+static struct gnn_cost work(uint64_t flops, uint64_t stream_bytes, uint64_t gather_bytes, uint32_t launches)
+{
+    return (struct gnn_cost){
+        .flops = flops, .stream_bytes = stream_bytes, .gather_bytes = gather_bytes, .launches = launches};
+}
+
 /* One pass over `count` elements. */
 static struct gnn_cost elementwise(uint64_t count, uint64_t flops_each, uint64_t reals_each)
 {
-    return (struct gnn_cost){count * flops_each, real_bytes * count * reals_each, 0, 1};
+    return work(count * flops_each, real_bytes * count * reals_each, 0, 1);
 }
 
 /* ---- dense ---- */
@@ -50,24 +57,26 @@ struct gnn_cost gnn_cost_copy(uint64_t count)
 struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols)
 {
     const uint64_t bytes = real_bytes * count * cols;
-    return (struct gnn_cost){0, bytes + index_bytes * count, bytes, 1};
+    return work(0, bytes + index_bytes * count, bytes, 1);
 }
 
 struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile)
 {
     const uint64_t bytes = real_bytes * (m * k + k * n + m * n * (accumulates ? 2 : 1));
-    return (struct gnn_cost){2 * gnn_round_up(m, tile) * gnn_round_up(n, tile) * k, bytes, 0, 1};
+    struct gnn_cost cost = work(2 * gnn_round_up(m, tile) * gnn_round_up(n, tile) * k, bytes, 0, 1);
+    cost.operands = m * k + k * n;
+    return cost;
 }
 
 struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols)
 {
-    return (struct gnn_cost){rows * cols, real_bytes * (2 * rows * cols + cols), 0, 1};
+    return work(rows * cols, real_bytes * (2 * rows * cols + cols), 0, 1);
 }
 
 /* Partial sums of stripes of rows, then their sum. */
 struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols)
 {
-    return (struct gnn_cost){rows * cols, real_bytes * (rows * cols + cols), 0, 2};
+    return work(rows * cols, real_bytes * (rows * cols + cols), 0, 2);
 }
 
 struct gnn_cost gnn_cost_add(uint64_t count)
@@ -84,7 +93,7 @@ struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64
 {
     const uint64_t act_flops[] = {[GNN_ACT_NONE] = 0, [GNN_ACT_RELU] = 1, [GNN_ACT_ELU] = exp_flops};
     const uint64_t each = bias + act_flops[act] + (drop ? hash_flops : 0);
-    return (struct gnn_cost){rows * cols * each, real_bytes * (2 * rows * cols + (bias ? cols : 0)), 0, 1};
+    return work(rows * cols * each, real_bytes * (2 * rows * cols + (bias ? cols : 0)), 0, 1);
 }
 
 struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop)
@@ -96,7 +105,7 @@ struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop)
 struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes)
 {
     const uint64_t flops = rows * (classes * (exp_flops + 4) + exp_flops);
-    return (struct gnn_cost){flops, real_bytes * 2 * rows * classes + index_bytes * rows, 0, 2};
+    return work(flops, real_bytes * 2 * rows * classes + index_bytes * rows, 0, 2);
 }
 
 /* Reads parameter, gradient and both moments; writes all but the gradient. */
@@ -120,7 +129,7 @@ struct gnn_cost gnn_cost_link_combine_back(uint64_t count)
 
 struct gnn_cost gnn_cost_link_pairs(uint64_t rows, uint64_t cols)
 {
-    return (struct gnn_cost){rows * cols * 3, real_bytes * (2 * rows * cols + rows), 0, 1};
+    return work(rows * cols * 3, real_bytes * (2 * rows * cols + rows), 0, 1);
 }
 
 struct gnn_cost gnn_cost_link_pairs_back(uint64_t count)
@@ -132,20 +141,20 @@ struct gnn_cost gnn_cost_link_pairs_back(uint64_t count)
 struct gnn_cost gnn_cost_link_distances(uint64_t rows, uint64_t candidates, uint64_t cols)
 {
     const uint64_t scores = rows * candidates, inputs = (rows + candidates) * cols;
-    return (struct gnn_cost){2 * inputs + 4 * scores, real_bytes * (inputs + 2 * scores), 0, 2};
+    return work(2 * inputs + 4 * scores, real_bytes * (inputs + 2 * scores), 0, 2);
 }
 
 /* A division for each score; sums over rows and over columns; both sides' rows scaled. */
 struct gnn_cost gnn_cost_link_distances_back(uint64_t rows, uint64_t candidates, uint64_t cols)
 {
     const uint64_t scores = rows * candidates, inputs = (rows + candidates) * cols;
-    return (struct gnn_cost){3 * scores + inputs, real_bytes * (4 * scores + 2 * inputs), 0, 2};
+    return work(3 * scores + inputs, real_bytes * (4 * scores + 2 * inputs), 0, 2);
 }
 
 struct gnn_cost gnn_cost_scatter_add(uint64_t count, uint64_t cols)
 {
     const uint64_t bytes = real_bytes * count * cols;
-    return (struct gnn_cost){count * cols, bytes + index_bytes * count, 2 * bytes, 1};
+    return work(count * cols, bytes + index_bytes * count, 2 * bytes, 1);
 }
 
 /* Reads value, gradient and state; writes value and state. */
@@ -166,8 +175,8 @@ struct gnn_cost gnn_cost_segment_reduce(enum gnn_reduce kind, const struct gnn_b
 {
     const uint64_t edges = b->edge_count, targets = b->dst_count;
     const uint64_t target_bytes = real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0);
-    return (struct gnn_cost){(edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
-                             gnn_cost_block_bytes(b) + target_bytes * targets * cols, real_bytes * edges * cols, 1};
+    return work((edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
+                gnn_cost_block_bytes(b) + target_bytes * targets * cols, real_bytes * edges * cols, 1);
 }
 
 /* Rows of the targets are read, rows of the sources added to; MAX adds to the winners alone. */
@@ -175,24 +184,23 @@ struct gnn_cost gnn_cost_segment_reduce_back(enum gnn_reduce kind, const struct 
 {
     const uint64_t added = kind == GNN_REDUCE_MAX ? b->dst_count : b->edge_count, targets = b->dst_count;
     const uint64_t target_bytes = real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0);
-    return (struct gnn_cost){added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
-                             gnn_cost_block_bytes(b) + target_bytes * targets * cols, 2 * real_bytes * added * cols, 1};
+    return work(added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
+                gnn_cost_block_bytes(b) + target_bytes * targets * cols, 2 * real_bytes * added * cols, 1);
 }
 
 /* Sums over sources first, then every edge's weight from its source's sum. */
 struct gnn_cost gnn_cost_gcn_weights(const struct gnn_block *b)
 {
     const uint64_t edges = b->edge_count;
-    return (struct gnn_cost){edges * (exp_flops + 2),
-                             2 * gnn_cost_block_bytes(b) + real_bytes * (b->src_count + 3 * edges),
-                             3 * real_bytes * edges, 2};
+    return work(edges * (exp_flops + 2), 2 * gnn_cost_block_bytes(b) + real_bytes * (b->src_count + 3 * edges),
+                3 * real_bytes * edges, 2);
 }
 
 struct gnn_cost gnn_cost_spmm(const struct gnn_block *b, uint64_t cols)
 {
     const uint64_t edges = b->edge_count, targets = b->dst_count;
-    return (struct gnn_cost){2 * edges * cols, gnn_cost_block_bytes(b) + real_bytes * (edges + targets * cols),
-                             real_bytes * edges * cols, 1};
+    return work(2 * edges * cols, gnn_cost_block_bytes(b) + real_bytes * (edges + targets * cols),
+                real_bytes * edges * cols, 1);
 }
 
 struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols)
@@ -206,23 +214,22 @@ struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols)
 struct gnn_cost gnn_cost_gat_scores(uint64_t src, uint64_t dst, uint64_t heads, uint64_t width)
 {
     const uint64_t bytes = real_bytes * (src * width + 2 * width + (src + dst) * heads);
-    return (struct gnn_cost){2 * (src + dst) * width, bytes, 0, 1};
+    return work(2 * (src + dst) * width, bytes, 0, 1);
 }
 
 /* Per slot and head: score, exponential, quotient. */
 struct gnn_cost gnn_cost_gat_softmax(const struct gnn_block *b, uint64_t heads)
 {
     const uint64_t scores = slots_of(b) * heads, sums = b->dst_count * heads;
-    return (struct gnn_cost){scores * (exp_flops + 6), gnn_cost_block_bytes(b) + real_bytes * (scores + sums),
-                             real_bytes * scores, 1};
+    return work(scores * (exp_flops + 6), gnn_cost_block_bytes(b) + real_bytes * (scores + sums), real_bytes * scores,
+                1);
 }
 
 struct gnn_cost gnn_cost_gat_attend(const struct gnn_block *b, uint64_t heads, uint64_t width)
 {
     const uint64_t slots = slots_of(b);
-    return (struct gnn_cost){2 * slots * width,
-                             gnn_cost_block_bytes(b) + real_bytes * (slots * heads + b->dst_count * width),
-                             real_bytes * slots * width, 1};
+    return work(2 * slots * width, gnn_cost_block_bytes(b) + real_bytes * (slots * heads + b->dst_count * width),
+                real_bytes * slots * width, 1);
 }
 
 /* Zeroing of du, ds, dd; per slot <dout, u> and du += alpha dout; the softmax's derivative into ds, dd; then du, da_src

@@ -19,6 +19,7 @@ struct gnn_cost {
     uint64_t stream_bytes; /* read or written in order */
     uint64_t gather_bytes; /* read or written at random places */
     uint32_t launches;
+    uint64_t operands; /* elements of a product's two operands, which it brings into order before it multiplies */
 };
 
 /* The machine an op runs on, all of its cores together. */
@@ -26,10 +27,11 @@ struct gnn_roof {
     uint64_t flops_per_s;
     uint64_t stream_bytes_per_s;
     uint64_t gather_bytes_per_s;
-    uint32_t gemm_tile; /* rows and columns of a product's result are computed in tiles of so many */
+    uint32_t gemm_tile;      /* rows and columns of a product's result are computed in tiles of so many */
+    uint64_t operands_per_s; /* 0: bringing them into order is in flops_per_s */
 };
 
-/* max(flops / rate, stream / rate + gather / rate), rounded up; launches are not in it. */
+/* max(flops / rate + operands / rate, stream / rate + gather / rate), each rounded up; launches are not in it. */
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof);
 
 /* bytes (or FLOPs) / rate in nanoseconds, rounded up. */
@@ -39,8 +41,9 @@ struct gnn_cost gnn_cost_fill(uint64_t count);
 struct gnn_cost gnn_cost_copy(uint64_t count);
 struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols);
 /* (m, k) x (k, n). A product works in tiles of the result: a last tile that is partly outside takes as long as a full
- * one, so m and n count rounded up to `tile`. That is all that is assumed about small shapes: k is taken as long
- * enough, and few tiles are not taken to leave cores idle (libraries split k then). */
+ * one, so m and n count rounded up to `tile`. Both operands are copied into the order of the tiles first, which is what
+ * small products take longest for. That is all that is assumed about shapes: k is taken as long enough, and few tiles
+ * are not taken to leave cores idle (libraries split k then). */
 struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile);
 struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols);
 struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols);

@@ -21,6 +21,8 @@ enum {
     BLOCKS_MAX = GNN_LAYERS_MAX /* of one step */
 };
 
+static const uint64_t second_ps = UINT64_C(1000000000000);
+
 /* An op takes what the table hands to it, needed or not. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -109,11 +111,15 @@ static void set_roof(struct modelled *m, const struct gnn_profile *profile)
         .stream_bytes_per_s = gnn_min_u64(gnn_mul_bytes(c->bytes_per_s, cores), c->bytes_per_s_shared),
         .gather_bytes_per_s = gnn_min_u64(gnn_mul_bytes(c->gather_bytes_per_s, cores), c->bytes_per_s_shared),
         .gemm_tile = m->env.gpu ? GPU_TILE : CPU_TILE,
+        .operands_per_s = c->gemm_operand_ps == 0 ? 0 : gnn_mul_bytes(second_ps / c->gemm_operand_ps, cores),
     };
     m->bus = profile->bus;
     m->framework = profile->framework;
-    if (!m->env.gpu && m->framework.milli_cores > 0)
+    if (!m->env.gpu && m->framework.milli_cores > 0) {
+        const uint64_t all = gnn_mul_bytes(1000, cores), used = gnn_min_u64(all, m->framework.milli_cores);
         m->roof.flops_per_s = gnn_min_u64(m->roof.flops_per_s, c->gemm_flops_per_s / 1000 * m->framework.milli_cores);
+        m->roof.operands_per_s = m->roof.operands_per_s / all * used;
+    }
     m->launch_ns = c->launch_ns;
     m->core_bytes_per_s = profile->host.bytes_per_s;
     m->memory_limit_bytes = c->memory_bytes;
