@@ -1,12 +1,13 @@
-/* Random direct reads through the batched reader against fio at the same size and depth, in alternate short
- * rounds on one file: reads a second, and time on a core (user and kernel) a read. Target: 97 % of fio's IOPS with no
- * more of a core.
+/* Random direct reads through the batched reader, and writes through a ring, against fio at the same size and depth and
+ * on as many rings, in alternate short rounds on one file: requests a second, and time on a core (user and kernel) a
+ * request. Target: 97 % of fio's IOPS with no more of a core.
  *
  *     bench_io [--dir build/bench] [--seconds 2] [--rounds 4]
  *
  * The file (1 GiB, written once) is made in --dir, which must do direct I/O. fio runs its io_uring engine with its
- * clock reads reduced; its command line is printed. The core's time of fio is that of its job, without its start; ours
- * that of the process. The last line is what a gather costs that touches nothing. */
+ * clock reads reduced; its command line is printed. The core's time of fio is that of its jobs, without their start;
+ * ours that of the process. A ring has a thread of its own, here and there. The last line is what a gather costs that
+ * touches nothing. */
 #include "harness/base/rng.h"
 #include "harness/storage/reader.h"
 #include "harness/world/measured/measured.h"
@@ -21,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROUNDS_MAX = 16, DEPTH_MAX = 128, MIB = 1 << 20, BUFFER_BYTES = 64 * MIB };
+enum { ROUNDS_MAX = 16, DEPTH_MAX = 128, RINGS_MAX = 8, MIB = 1 << 20, BUFFER_BYTES = 64 * MIB };
 static const uint64_t file_bytes = UINT64_C(1) << 30;
 
 struct bench {
@@ -34,9 +35,15 @@ struct bench {
     unsigned char *memory; /* BUFFER_BYTES */
 };
 
+/* What one row compares. */
+struct mix {
+    bool writes;
+    uint32_t bytes, depth, rings; /* depth of each ring */
+};
+
 struct rate {
     double iops;
-    double core_us; /* a read */
+    double core_us; /* a request */
 };
 
 /* ---- the file ---- */
@@ -73,7 +80,7 @@ static enum gnn_status prepare(struct bench *b, struct gnn_err *err)
     struct stat info;
     if (stat(b->path, &info) != 0 || (uint64_t)info.st_size != file_bytes)
         GNN_TRY(write_file(b, err));
-    return gnn_file_open(b->world, b->path, GNN_OPEN_DIRECT, &b->file, err);
+    return gnn_file_open(b->world, b->path, GNN_OPEN_WRITE | GNN_OPEN_DIRECT, &b->file, err);
 }
 
 static void finish(struct bench *b)
@@ -96,79 +103,171 @@ static double core_s(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-/* Keeps `depth` random reads in flight until the time is over, in the rhythm of gnn_reader_load_all. */
-static enum gnn_status run_reader(struct bench *b, struct gnn_reader *reader, uint32_t bytes, uint32_t depth,
-                                  struct gnn_rng *rng, struct rate *rate, struct gnn_err *err)
+/* A ring and its thread. */
+struct lane {
+    struct bench *bench;
+    const struct mix *mix;
+    unsigned char *memory; /* of its requests */
+    struct gnn_rng rng;
+    uint64_t end_ns, completed;
+    struct gnn_thread *thread;
+    enum gnn_status status;
+    struct gnn_err err;
+};
+
+static uint64_t stride_of(const struct mix *mix)
 {
-    const double start_core_s = core_s();
-    const uint64_t start_ns = gnn_now_ns(b->world);
-    const uint64_t end_ns = start_ns + b->seconds * UINT64_C(1000000000);
+    return gnn_max_u32(mix->bytes, 4096);
+}
+
+static uint64_t random_offset(struct lane *lane)
+{
+    return gnn_rng_below(&lane->rng, file_bytes / lane->mix->bytes) * lane->mix->bytes;
+}
+
+/* Keeps `depth` random reads in flight until the time is over, in the rhythm of gnn_reader_load_all. */
+static enum gnn_status keep_reading(struct lane *lane, struct gnn_reader *reader)
+{
+    const struct mix *const mix = lane->mix;
     uint64_t free_tags[DEPTH_MAX];
     uint32_t free_count = 0;
-    for (uint32_t i = 0; i < depth; i++)
+    for (uint32_t i = 0; i < mix->depth; i++)
         free_tags[free_count++] = i;
-    const uint64_t stride = gnn_max_u32(bytes, 4096);
-    uint64_t completed = 0;
-    assert(depth * stride <= BUFFER_BYTES);
-    while (gnn_now_ns(b->world) < end_ns) {
+    while (gnn_now_ns(lane->bench->world) < lane->end_ns) {
         struct gnn_load loads[DEPTH_MAX];
         for (uint32_t i = 0; i < free_count; i++)
-            loads[i] = (struct gnn_load){.len_bytes = bytes,
-                                         .offset_bytes = gnn_rng_below(rng, file_bytes / bytes) * bytes,
-                                         .dst = b->memory + free_tags[i] * stride,
+            loads[i] = (struct gnn_load){.len_bytes = mix->bytes,
+                                         .offset_bytes = random_offset(lane),
+                                         .dst = lane->memory + free_tags[i] * stride_of(mix),
                                          .tag = free_tags[i]};
-        uint32_t accepted;
-        GNN_TRY(gnn_reader_submit(reader, loads, free_count, &accepted, err));
+        uint32_t accepted, got;
+        GNN_TRY(gnn_reader_submit(reader, loads, free_count, &accepted, &lane->err));
         memmove(free_tags, free_tags + accepted, (free_count - accepted) * sizeof free_tags[0]);
         free_count -= accepted;
-        uint32_t got;
-        GNN_TRY(gnn_reader_harvest(reader, 1, depth / 8 + 1, free_tags + free_count, &got, err));
+        GNN_TRY(gnn_reader_harvest(reader, 1, mix->depth / 8 + 1, free_tags + free_count, &got, &lane->err));
         free_count += got;
-        completed += got;
+        lane->completed += got;
     }
-    rate->iops = (double)completed / ((double)(gnn_now_ns(b->world) - start_ns) * 1e-9);
-    rate->core_us = (core_s() - start_core_s) * 1e6 / (double)completed;
     return GNN_OK;
 }
 
-static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round, struct rate *rate,
+/* Likewise writes. */
+static enum gnn_status keep_writing(struct lane *lane, struct gnn_ring *ring)
+{
+    const struct mix *const mix = lane->mix;
+    struct gnn_world *const world = lane->bench->world;
+    uint64_t free_tags[DEPTH_MAX];
+    uint32_t free_count = 0;
+    for (uint32_t i = 0; i < mix->depth; i++)
+        free_tags[free_count++] = i;
+    while (gnn_now_ns(world) < lane->end_ns) {
+        struct gnn_write writes[DEPTH_MAX];
+        struct gnn_completion done[DEPTH_MAX];
+        for (uint32_t i = 0; i < free_count; i++)
+            writes[i] = (struct gnn_write){.file = lane->bench->file,
+                                           .len_bytes = mix->bytes,
+                                           .offset_bytes = random_offset(lane),
+                                           .src = lane->memory + free_tags[i] * stride_of(mix),
+                                           .tag = free_tags[i]};
+        uint32_t accepted, got;
+        GNN_TRY(gnn_ring_submit_writes(world, ring, writes, free_count, &accepted, &lane->err));
+        memmove(free_tags, free_tags + accepted, (free_count - accepted) * sizeof free_tags[0]);
+        free_count -= accepted;
+        GNN_TRY(gnn_ring_wait(world, ring, 1, mix->depth / 8 + 1, done, &got, &lane->err));
+        for (uint32_t i = 0; i < got; i++) {
+            if (done[i].result != (int32_t)mix->bytes)
+                return gnn_fail(&lane->err, GNN_EIO, "a write of %u bytes ended with %d", mix->bytes, done[i].result);
+            free_tags[free_count++] = done[i].tag;
+        }
+        lane->completed += got;
+    }
+    return GNN_OK;
+}
+
+static void lane_main(void *arg)
+{
+    struct lane *const lane = arg;
+    struct gnn_world *const world = lane->bench->world;
+    if (lane->mix->writes) {
+        const struct gnn_ring_config config = {.engine = GNN_RING_URING,
+                                               .depth = lane->mix->depth,
+                                               .register_files = &lane->bench->file,
+                                               .register_file_count = 1};
+        struct gnn_ring *ring = NULL;
+        lane->status = gnn_ring_open(world, &config, &ring, &lane->err);
+        GNN_NEXT(lane->status, keep_writing(lane, ring));
+        if (ring != NULL)
+            gnn_ring_close(world, ring);
+    } else {
+        const struct gnn_reader_config config = {
+            .engine = GNN_RING_URING, .depth = lane->mix->depth, .files = &lane->bench->file, .file_count = 1};
+        struct gnn_reader *reader = NULL;
+        lane->status = gnn_reader_open(world, &config, &reader, &lane->err);
+        GNN_NEXT(lane->status, keep_reading(lane, reader));
+        gnn_reader_close(reader);
+    }
+}
+
+static enum gnn_status measure_ours(struct bench *b, const struct mix *mix, uint32_t round, struct rate *rate,
                                     struct gnn_err *err)
 {
-    const struct gnn_reader_config config = {
-        .engine = GNN_RING_URING, .depth = depth, .files = &b->file, .file_count = 1};
-    struct gnn_reader *reader;
-    GNN_TRY(gnn_reader_open(b->world, &config, &reader, err));
-    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fold(bytes, depth), round));
-    const enum gnn_status status = run_reader(b, reader, bytes, depth, &rng, rate, err);
-    gnn_reader_close(reader);
+    struct lane lanes[RINGS_MAX] = {{0}};
+    assert(stride_of(mix) * mix->rings * mix->depth <= BUFFER_BYTES);
+    const double start_core_s = core_s();
+    const uint64_t start_ns = gnn_now_ns(b->world);
+    enum gnn_status status = GNN_OK;
+    uint64_t completed = 0;
+    for (uint32_t i = 0; status == GNN_OK && i < mix->rings; i++) {
+        lanes[i] =
+            (struct lane){.bench = b,
+                          .mix = mix,
+                          .memory = b->memory + stride_of(mix) * i * mix->depth,
+                          .rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fold(mix->bytes, mix->depth), round * RINGS_MAX + i)),
+                          .end_ns = start_ns + b->seconds * UINT64_C(1000000000)};
+        status = gnn_thread_start(b->world, "lane", lane_main, &lanes[i], &lanes[i].thread, err);
+    }
+    for (uint32_t i = 0; i < mix->rings; i++) {
+        gnn_thread_join(b->world, lanes[i].thread);
+        completed += lanes[i].completed;
+        if (status == GNN_OK && lanes[i].status != GNN_OK)
+            status = gnn_fail(err, lanes[i].status, "%s", lanes[i].err.message);
+    }
+    if (status == GNN_OK && completed == 0)
+        status = gnn_fail(err, GNN_EIO, "%s: nothing was completed", b->path);
+    rate->iops = (double)completed / ((double)(gnn_now_ns(b->world) - start_ns) * 1e-9);
+    rate->core_us = (core_s() - start_core_s) * 1e6 / (double)gnn_max_u64(completed, 1);
     return status;
 }
 
 /* ---- fio ---- */
 
-static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
-                                   struct rate *rate, struct gnn_err *err)
+static enum gnn_status measure_fio(const struct bench *b, const struct mix *mix, uint32_t round, struct rate *rate,
+                                   struct gnn_err *err)
 {
-    char filename[600], bs[FIO_BLOCKS_BYTES], iodepth[32], runtime[32], seed[32];
+    char filename[600], bs[FIO_BLOCKS_BYTES], iodepth[32], jobs[32], runtime[32], seed[32];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
-    fio_blocks(bs, bytes);
-    (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%u", depth);
+    fio_blocks(bs, mix->bytes);
+    (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%u", mix->depth);
+    (void)snprintf(jobs, sizeof jobs, "--numjobs=%u", mix->rings);
     (void)snprintf(runtime, sizeof runtime, "--runtime=%u", (unsigned)b->seconds);
     (void)snprintf(seed, sizeof seed, "--randseed=%u", round + 1);
     const char *const argv[] = {FIO_IN_LARGE_PAGES,
                                 "--name=bench",
                                 "--ioengine=io_uring",
                                 "--direct=1",
-                                "--rw=randread",
+                                mix->writes ? "--rw=randwrite" : "--rw=randread",
                                 "--norandommap",
                                 "--time_based",
                                 "--gtod_reduce=1",
                                 "--size=1g",
                                 "--allow_file_create=0",
+                                "--thread",
+                                "--group_reporting",
                                 "--output-format=json",
                                 filename,
                                 bs,
                                 iodepth,
+                                jobs,
                                 runtime,
                                 seed,
                                 NULL};
@@ -181,11 +280,12 @@ static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32
     }
     double user_percent = 0, kernel_percent = 0;
     char *const text = output_of((char *const *)argv);
-    const bool found = text != NULL && figure_of(text, "read", "iops", &rate->iops) && rate->iops > 0 &&
-                       figure_of(text, NULL, "usr_cpu", &user_percent) &&
+    const bool found = text != NULL && figure_of(text, mix->writes ? "write" : "read", "iops", &rate->iops) &&
+                       rate->iops > 0 && figure_of(text, NULL, "usr_cpu", &user_percent) &&
                        figure_of(text, NULL, "sys_cpu", &kernel_percent);
     free(text);
-    rate->core_us = found ? (user_percent + kernel_percent) * 1e4 / rate->iops : 0;
+    /* Percents are of the mean job. */
+    rate->core_us = found ? (user_percent + kernel_percent) * 1e4 * mix->rings / rate->iops : 0;
     return found ? GNN_OK
                  : gnn_fail(err, GNN_ENOTSUP,
                             "fio did not run or printed no IOPS; install fio and try the "
@@ -205,20 +305,20 @@ static struct rate best(const struct rate *values, uint32_t count)
     return most;
 }
 
-static enum gnn_status compare(struct bench *b, uint32_t bytes, uint32_t depth, struct gnn_err *err)
+static enum gnn_status compare(struct bench *b, struct mix mix, struct gnn_err *err)
 {
     struct rate ours[ROUNDS_MAX] = {{0}}, theirs[ROUNDS_MAX] = {{0}};
     for (uint32_t round = 0; round < b->rounds; round++) {
-        GNN_TRY(measure_fio(b, bytes, depth, round, &theirs[round], err));
-        GNN_TRY(measure_ours(b, bytes, depth, round, &ours[round], err));
+        GNN_TRY(measure_fio(b, &mix, round, &theirs[round], err));
+        GNN_TRY(measure_ours(b, &mix, round, &ours[round], err));
     }
-    const struct rate fio = best(theirs, b->rounds), reader = best(ours, b->rounds);
+    const struct rate fio = best(theirs, b->rounds), own = best(ours, b->rounds);
     printf(
-        "randread %7u B depth %3u: fio %9.0f IOPS, reader %9.0f IOPS, ratio %5.1f %%%s; core %6.2f us a read, reader "
+        "rand%s %7u B depth %3u rings %u: fio %9.0f IOPS, here %9.0f IOPS, ratio %5.1f %%%s; core %6.2f us each, here "
         "%6.2f%s\n",
-        bytes, depth, fio.iops, reader.iops, 100 * reader.iops / fio.iops,
-        reader.iops < 0.97 * fio.iops ? " (below 97 %)" : "", fio.core_us, reader.core_us,
-        reader.core_us > fio.core_us ? " (more)" : "");
+        mix.writes ? "write" : "read", mix.bytes, mix.depth, mix.rings, fio.iops, own.iops, 100 * own.iops / fio.iops,
+        own.iops < 0.97 * fio.iops ? " (below 97 %)" : "", fio.core_us, own.core_us,
+        own.core_us > fio.core_us ? " (more)" : "");
     (void)fflush(stdout);
     return GNN_OK;
 }
@@ -242,12 +342,18 @@ static enum gnn_status measure_gather(struct bench *b, struct gnn_err *err)
 static enum gnn_status run(struct bench *b, struct gnn_err *err)
 {
     static const uint32_t sizes[] = {512, 4096, 64 << 10, MIB};
-    static const uint32_t depths[] = {1, 32, DEPTH_MAX};
+    static const uint32_t depths[] = {1, 32, DEPTH_MAX}, write_depths[] = {1, 32};
+    static const struct mix several[] = {{false, 4096, 32, 2}, {false, 64 << 10, 16, 4}, {true, 4096, 32, 2}};
     GNN_TRY(prepare(b, err));
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
             if ((uint64_t)sizes[s] * depths[d] <= BUFFER_BYTES)
-                GNN_TRY(compare(b, sizes[s], depths[d], err));
+                GNN_TRY(compare(b, (struct mix){false, sizes[s], depths[d], 1}, err));
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (size_t d = 0; d < sizeof write_depths / sizeof write_depths[0]; d++)
+            GNN_TRY(compare(b, (struct mix){true, sizes[s], write_depths[d], 1}, err));
+    for (size_t i = 0; i < sizeof several / sizeof several[0]; i++)
+        GNN_TRY(compare(b, several[i], err));
     return measure_gather(b, err);
 }
 
