@@ -55,7 +55,7 @@ enum gnn_figure_id {
     GNN_FIGURE_COUNT
 };
 
-enum { GNN_COMPUTE_CHECKS = 6 };
+enum { GNN_COMPUTE_CHECKS = 7 };
 
 /* Writing in sequence without a pause (sustained.h). */
 struct gnn_sustained {

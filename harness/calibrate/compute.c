@@ -183,22 +183,16 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
 
 /* ---- shapes that nothing was fitted to ---- */
 
+/* An operation of the back-end. Runs it once and returns what it costs. */
+struct shape;
+typedef struct gnn_cost shape_fn(const struct compute *c, const struct shape *s);
+
 struct shape {
     const char *what;
+    shape_fn *run;
     bool trans_a;
-    uint32_t rows, inner, cols; /* of a product; cols 0: another operation */
+    uint32_t rows, inner, cols;
 };
-
-static const struct shape shapes[] = {
-    {"a product, 16 x 256 by 256 x 172", false, 16, 256, 172},
-    {"a product, 256 x 256 by 256 x 256", false, 256, 256, 256},
-    {"a product, 1500 x 128 by 128 x 256", false, 1500, 128, 256},
-    {"a gradient of weights over 250 rows", true, 256, 250, 256},
-    {"means of 10 random rows of 512 B", false, 0, 0, 0},
-    {"bias, ReLU and dropout over 1500 rows", false, 1500, 0, 0},
-};
-enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes, ROUNDS = 50 };
-_Static_assert((int)SHAPE_COUNT == (int)GNN_COMPUTE_CHECKS, "a calibration holds them");
 
 static struct gnn_mat part(struct gnn_mat m, uint32_t rows, uint32_t cols)
 {
@@ -206,24 +200,49 @@ static struct gnn_mat part(struct gnn_mat m, uint32_t rows, uint32_t cols)
     return (struct gnn_mat){.data = m.data, .rows = rows, .cols = cols};
 }
 
-/* Runs it once; returns what it costs. */
-static struct gnn_cost run_shape(const struct compute *c, const struct shape *s)
+static struct gnn_cost run_product(const struct compute *c, const struct shape *s)
 {
-    static const struct gnn_dropout drop = {.rate = 0.5F};
-    const struct gnn_tensor_ops *const ops = c->tensor->ops;
-    if (s->cols > 0) {
-        const struct gnn_mat a = s->trans_a ? part(c->x, s->inner, s->rows) : part(c->x, s->rows, s->inner);
-        ops->gemm(c->tensor, s->trans_a, false, 1, a, part(c->w, s->inner, s->cols), 0, part(c->y, s->rows, s->cols));
-        return gnn_cost_gemm(s->rows, s->cols, s->inner, false, TILE);
-    }
-    if (s->rows > 0) {
-        ops->activate(c->tensor, GNN_ACT_RELU, part(c->y, s->rows, COLS), c->w.data, &drop);
-        return gnn_cost_activate(GNN_ACT_RELU, s->rows, COLS, true, true);
-    }
-    ops->segment_reduce(c->tensor, GNN_REDUCE_MEAN, part(c->y, TARGETS, COLS / 2), &c->block,
-                        part(c->x, ROWS, COLS / 2), NULL);
-    return gnn_cost_segment_reduce(GNN_REDUCE_MEAN, &c->block, COLS / 2);
+    const struct gnn_mat a = s->trans_a ? part(c->x, s->inner, s->rows) : part(c->x, s->rows, s->inner);
+    c->tensor->ops->gemm(c->tensor, s->trans_a, false, 1, a, part(c->w, s->inner, s->cols), 0,
+                         part(c->y, s->rows, s->cols));
+    return gnn_cost_gemm(s->rows, s->cols, s->inner, false, TILE);
 }
+
+static struct gnn_cost run_means(const struct compute *c, const struct shape *s)
+{
+    c->tensor->ops->segment_reduce(c->tensor, GNN_REDUCE_MEAN, part(c->y, TARGETS, s->cols), &c->block,
+                                   part(c->x, ROWS, s->cols), NULL);
+    return gnn_cost_segment_reduce(GNN_REDUCE_MEAN, &c->block, s->cols);
+}
+
+static struct gnn_cost run_activation(const struct compute *c, const struct shape *s)
+{
+    static const struct gnn_dropout drop = {.rate = 0.5};
+    c->tensor->ops->activate(c->tensor, GNN_ACT_RELU, part(c->y, s->rows, s->cols), c->w.data, &drop);
+    return gnn_cost_activate(GNN_ACT_RELU, s->rows, s->cols, true, true);
+}
+
+/* Parameters and moments in y, gradients in x. */
+static struct gnn_cost run_adam(const struct compute *c, const struct shape *s)
+{
+    static const struct gnn_adam adam = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .step = 1};
+    const uint64_t count = (uint64_t)s->rows * s->cols;
+    assert(3 * count <= (uint64_t)ROWS * COLS);
+    c->tensor->ops->adam(c->tensor, c->y.data, c->x.data, c->y.data + count, c->y.data + 2 * count, count, &adam);
+    return gnn_cost_adam(count);
+}
+
+static const struct shape shapes[] = {
+    {"a product, 16 x 256 by 256 x 172", run_product, false, 16, 256, 172},
+    {"a product, 256 x 256 by 256 x 256", run_product, false, 256, 256, 256},
+    {"a product, 1500 x 128 by 128 x 256", run_product, false, 1500, 128, 256},
+    {"a gradient of weights over 250 rows", run_product, true, 256, 250, 256},
+    {"means of 10 random rows of 512 B", run_means, false, 0, 0, COLS / 2},
+    {"bias, ReLU and dropout over 1500 rows", run_activation, false, 1500, 0, COLS},
+    {"Adam over 256 x 1100 parameters", run_adam, false, 1100, 0, COLS},
+};
+enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes, ROUNDS = 50 };
+_Static_assert((int)SHAPE_COUNT == (int)GNN_COMPUTE_CHECKS, "a calibration holds them");
 
 struct held_out {
     const struct compute *compute;
@@ -238,7 +257,7 @@ static enum gnn_status shape_once(void *ctx, double *values, struct gnn_err *err
     (void)err;
     const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < rounds; i++)
-        h->cost = run_shape(h->compute, h->shape);
+        h->cost = h->shape->run(h->compute, h->shape);
     values[0] = seconds_since(start_ns) * 1e9 / (double)rounds;
     return GNN_OK;
 }
@@ -257,6 +276,7 @@ static double predicted_ns(const struct gnn_figure *figure, const struct gnn_cos
 static enum gnn_status check_shapes(const struct compute *c, struct gnn_err *err)
 {
     c->tensor->ops->fill(c->tensor, c->x.data, (uint64_t)ROWS * COLS, 0.5F);
+    c->tensor->ops->fill(c->tensor, c->y.data, (uint64_t)ROWS * COLS, 0.5F);
     c->tensor->ops->fill(c->tensor, c->w.data, (uint64_t)COLS * COLS, 0.25F);
     for (uint32_t i = 0; i < SHAPE_COUNT; i++) {
         struct held_out h = {.compute = c, .shape = &shapes[i]};
