@@ -4,6 +4,7 @@
 #include "harness/base/log.h"
 #include "harness/compare/callgrind.h"
 #include "harness/run/wire.h"
+#include "harness/tensor/cpu/kernels.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -300,12 +301,16 @@ static enum gnn_status count_cell(const char *program, const struct gnn_build_ce
                                   struct gnn_facts *facts, struct gnn_err *err)
 {
     char name[PATH_BYTES], out[PATH_BYTES], out_option[PATH_BYTES + 32];
-    char valgrind[] = "valgrind", tool[] = "--tool=callgrind", worker[] = "--worker";
+    char env[] = "env", valgrind[] = "valgrind", tool[] = "--tool=callgrind", worker[] = "--worker";
+    char kernels[GNN_BLAS_SETTING_BYTES];
     int count = 0, ended = 0;
-    char *argv[ARGUMENTS_MAX + 8];
+    char *argv[ARGUMENTS_MAX + 10];
     (void)snprintf(name, sizeof name, "%s", program);
     (void)snprintf(out, sizeof out, "%s/callgrind.out", dir);
     (void)snprintf(out_option, sizeof out_option, "--callgrind-out-file=%s", out);
+    gnn_blas_countable_kernels(kernels);
+    argv[count++] = env;
+    argv[count++] = kernels;
     argv[count++] = valgrind;
     argv[count++] = tool;
     argv[count++] = out_option;

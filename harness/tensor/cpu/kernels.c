@@ -1,6 +1,7 @@
 #include "harness/tensor/cpu/kernels.h"
 
 #include <cblas.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,6 +43,11 @@ void gnn_blas_use_better_kernels(char *const argv[])
         return;
     (void)execv("/proc/self/exe", argv);
     (void)unsetenv(variable); /* it does not say what this process uses */
+}
+
+void gnn_blas_countable_kernels(char setting[GNN_BLAS_SETTING_BYTES])
+{
+    (void)snprintf(setting, GNN_BLAS_SETTING_BYTES, "%s=%s", variable, has_avx2() ? "Haswell" : "Prescott");
 }
 
 const char *gnn_blas_kernels(void)

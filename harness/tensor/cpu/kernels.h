@@ -15,6 +15,12 @@ const char *gnn_blas_better_kernels(const char *taken, bool has_avx2, bool has_a
  * the variable too. The first call of main, before any thread. */
 void gnn_blas_use_better_kernels(char *const argv[]);
 
+/* The setting "NAME=value" of the environment under which valgrind counts a program: its processor has AVX2 at most,
+ * whatever this one has, and stops at what it does not know; a program that starts itself again gets away from it. So
+ * counts are of the same kernels on every machine. */
+enum { GNN_BLAS_SETTING_BYTES = 64 };
+void gnn_blas_countable_kernels(char setting[GNN_BLAS_SETTING_BYTES]);
+
 /* What the library uses now: "SkylakeX". Lives for ever. */
 const char *gnn_blas_kernels(void);
 
