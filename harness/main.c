@@ -1,3 +1,4 @@
+#include "harness/base/denormals.h"
 #include "harness/cli/cli.h"
 #include "harness/tensor/cpu/kernels.h"
 
@@ -16,6 +17,7 @@ static bool is_limited(int resource)
 int main(int argc, char **argv)
 {
     gnn_blas_use_better_kernels(argv);
+    gnn_denormals_flush();
     const int status = gnn_cli(argc, argv);
     /* Where OpenBLAS could not start its threads for want of memory, it waits for them at exit, for ever. */
     if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) {

@@ -168,6 +168,7 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
             run->direct_asked = 1;
     struct gnn_kv_list *const env = &run->environment;
     GNN_TRY(gnn_kv_set(env, "dataset.digest", d->digest, err));
+    GNN_TRY(gnn_kv_set(env, "cpu.denormals", opened->flushes_denormals ? "flushed" : "kept", err));
     if (opened->profile_digest[0] != '\0')
         GNN_TRY(gnn_kv_set(env, "profile.digest", opened->profile_digest, err));
     if (opened->costs_digest[0] != '\0')

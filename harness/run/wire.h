@@ -55,8 +55,9 @@ struct gnn_wire_opened {
     uint64_t readahead_bytes; /* of a modelled machine's device; GNN_UNKNOWN: the machine is this one */
     uint64_t plan_fixed_bytes, plan_batches_bytes;
     struct gnn_wire_rules rules;
-    uint64_t parameters; /* of the model */
-    uint64_t open_ns;    /* the system's open: calibration, preprocessing */
+    uint64_t parameters;    /* of the model */
+    uint64_t open_ns;       /* the system's open: calibration, preprocessing */
+    bool flushes_denormals; /* harness/base/denormals.h: the worker, and so the threads it started */
 };
 
 struct gnn_wire_progress {

@@ -9,6 +9,7 @@
  * Then a line "N" on standard input is answered by N mini-batches, and their times; they take turns, over and over. Of
  * a group, a line is the number of a process that is to live in it, and at the end of the input its peak is printed. */
 #include "harness/base/clock.h"
+#include "harness/base/denormals.h"
 #include "harness/confine/cgroup.h"
 #include "harness/model/model.h"
 #include "harness/sample/sample.h"
@@ -363,6 +364,7 @@ static enum gnn_status hold_group(const char *bytes, struct gnn_err *err)
 int main(int argc, char **argv)
 {
     gnn_blas_use_better_kernels(argv);
+    gnn_denormals_flush();
     struct bench bench = {.world = NULL};
     struct gnn_err err = {0};
     enum gnn_status status = GNN_OK;

@@ -8,6 +8,7 @@
  * graph. Floating-point operations are counted as in the papers: a product's forward once, backward twice (once
  * in layer 0 where the input wants no gradient), plus the aggregation's additions; softmax and epilogues count as
  * nothing. GAT has 4 heads of 64 channels. */
+#include "harness/base/denormals.h"
 #include "harness/base/rng.h"
 #include "harness/model/gat.h"
 #include "harness/tensor/cpu/kernels.h"
@@ -377,6 +378,7 @@ static int model_of(const char *name)
 int main(int argc, char **argv)
 {
     gnn_blas_use_better_kernels(argv);
+    gnn_denormals_flush();
     const long threads = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
     const double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
     const int kind = argc > 3 ? model_of(argv[3]) : GNN_MODEL_SAGE;

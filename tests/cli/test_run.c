@@ -50,6 +50,21 @@ static void systems_agree(void **state)
     }
 }
 
+/* A record says whether numbers too small to be normal were computed with: no run of the program does. */
+static void denormals_are_told(void **state)
+{
+    const char *const pygplus[] = {"--system", "pygplus", NULL};
+    int exit_status;
+    json_t *const run = tiny_runs_json(*state, pygplus, &exit_status);
+    const char *const told = tiny_runs_text(json_object_get(run, "environment"), "cpu.denormals");
+#if defined(__x86_64__) || defined(__aarch64__)
+    assert_string_equal(told, "flushed");
+#else
+    assert_string_equal(told, "kept");
+#endif
+    json_decref(run);
+}
+
 /* Unknown is NULL: a sampling run has no loss and no accuracy, PyG+ has no requested bytes. */
 static void unknown_is_null(void **state)
 {
@@ -548,6 +563,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(systems_agree),
+        cmocka_unit_test(denormals_are_told),
         cmocka_unit_test(unknown_is_null),
         cmocka_unit_test(stages_add_up),
         cmocka_unit_test(a_cap_that_cannot_be_is_oom),

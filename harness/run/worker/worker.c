@@ -1,6 +1,7 @@
 /* Opens machine, dataset, model and system in the order that a plan and a cap need, and closes them in the reverse. */
 #include "harness/run/worker/worker.h"
 
+#include "harness/base/denormals.h"
 #include "harness/run/fault_option.h"
 #include "harness/run/worker/device_group.h"
 #include "harness/run/worker/epochs.h"
@@ -180,7 +181,8 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
                                        .rules = w->rules,
                                        .readahead_bytes = gnn_machine_readahead(w->machine),
-                                       .open_ns = open_ns};
+                                       .open_ns = open_ns,
+                                       .flushes_denormals = gnn_denormals_are_flushed()};
     opened->intent.batches = gnn_mul_bytes(opened->intent.batches, gnn_env_workers(&w->env)); /* of all ranks */
     opened->intent.seeds = gnn_mul_bytes(opened->intent.seeds, gnn_env_workers(&w->env));
     struct gnn_dataset *const d = &opened->dataset;
