@@ -211,10 +211,12 @@ test: setup-test
 	@$(MAKE) --no-print-directory -s -j2 tests
 	@$(MAKE) --no-print-directory -s run-tests
 
-# Suites that start the program find it here.
+# Suites that start the program find it here; those that do not multiply with the kernels that it would.
 run-tests: export OOCGNN := $(BIN)
 run-tests:
-	@scripts/run_tests.sh $(BUILD)/logs $(SCRIPT_TESTS) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+	@kernels=$${OPENBLAS_CORETYPE:-$$($(BIN) doctor 2>/dev/null | sed -n 's/.* OpenBLAS with the kernels of \([A-Za-z0-9]*\).*/\1/p')}; \
+	    [ -z "$$kernels" ] || export OPENBLAS_CORETYPE="$$kernels"; \
+	    scripts/run_tests.sh $(BUILD)/logs $(SCRIPT_TESTS) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 
 test-long: setup-test
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined test

@@ -302,15 +302,19 @@ static enum gnn_status count_cell(const char *program, const struct gnn_build_ce
 {
     char name[PATH_BYTES], out[PATH_BYTES], out_option[PATH_BYTES + 32];
     char env[] = "env", valgrind[] = "valgrind", tool[] = "--tool=callgrind", worker[] = "--worker";
-    char kernels[GNN_BLAS_SETTING_BYTES];
+    char kernels[64];
+    struct gnn_blas_facts blas;
     int count = 0, ended = 0;
     char *argv[ARGUMENTS_MAX + 10];
     (void)snprintf(name, sizeof name, "%s", program);
     (void)snprintf(out, sizeof out, "%s/callgrind.out", dir);
     (void)snprintf(out_option, sizeof out_option, "--callgrind-out-file=%s", out);
-    gnn_blas_countable_kernels(kernels);
-    argv[count++] = env;
-    argv[count++] = kernels;
+    gnn_blas_look(&blas);
+    if (gnn_blas_countable_setting(&blas) != NULL) {
+        (void)snprintf(kernels, sizeof kernels, "%s", gnn_blas_countable_setting(&blas));
+        argv[count++] = env;
+        argv[count++] = kernels;
+    }
     argv[count++] = valgrind;
     argv[count++] = tool;
     argv[count++] = out_option;

@@ -114,17 +114,26 @@ static void look_at_libraries(struct doctor *d)
     (void)dl_iterate_phdr(add_library, &d->out[d->count - 1]);
 }
 
-/* OpenBLAS takes a processor's kernels by its model number; one it does not know gets those that run everywhere. */
+/* Looks which kernels OpenBLAS multiplies with, and who chose them (harness/tensor/cpu/kernels.h). */
 static void look_at_blas(struct doctor *d)
 {
-    const char *const taken = gnn_blas_kernels(), *const told = getenv("OPENBLAS_CORETYPE");
-    const bool slow = strcmp(taken, "Prescott") == 0;
-    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false,
-         !slow          ? ""
-         : told != NULL ? "these run on any processor, at a fifth of the speed of one with AVX-512: unset "
-                          "OPENBLAS_CORETYPE"
-                        : "this processor has no AVX2, and training on it is slow",
-         "OpenBLAS with the kernels of %s%s", taken, told != NULL ? ", which OPENBLAS_CORETYPE names" : "");
+    struct gnn_blas_facts facts;
+    char who[160] = "", remedy[200] = "";
+    gnn_blas_look(&facts);
+    const char *const better = gnn_blas_better_kernels(&facts);
+    const bool slow = strcmp(facts.taken, "Prescott") == 0;
+    if (facts.told_here)
+        (void)snprintf(who, sizeof who, ", which this program names: the library does not know this processor");
+    else if (facts.told != NULL)
+        (void)snprintf(who, sizeof who, ", by OPENBLAS_CORETYPE=%.60s", facts.told);
+    if (better != NULL)
+        (void)snprintf(remedy, sizeof remedy,
+                       "these run on any x86, at a fifth of the speed: export OPENBLAS_CORETYPE=%s", better);
+    else if (slow && facts.has_avx2)
+        (void)snprintf(remedy, sizeof remedy,
+                       "these run on any x86, at a fifth of what this processor can do: unset OPENBLAS_CORETYPE");
+    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, remedy, "OpenBLAS with the kernels of %s%s",
+         facts.taken, who);
 }
 
 static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const char *topic)

@@ -1,56 +1,51 @@
 #include "harness/tensor/cpu/kernels.h"
 
 #include <cblas.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char variable[] = "OPENBLAS_CORETYPE";
+#define VARIABLE "OPENBLAS_CORETYPE"
+static const char mark[] = "OOCGNN_NAMED_KERNELS"; /* the value that this program gave the variable */
+enum { PATH_BYTES = 4096 };
 
-const char *gnn_blas_better_kernels(const char *taken, bool has_avx2, bool has_avx512)
+void gnn_blas_look(struct gnn_blas_facts *out)
 {
-    if (strcmp(taken, "Prescott") != 0 || !has_avx2)
+    const char *const told = getenv(VARIABLE), *const told_here = getenv(mark);
+    *out = (struct gnn_blas_facts){.taken = openblas_get_corename(), .told = told};
+    out->told_here = told != NULL && told_here != NULL && strcmp(told, told_here) == 0;
+#ifdef __x86_64__
+    out->has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    out->has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+#endif
+}
+
+const char *gnn_blas_better_kernels(const struct gnn_blas_facts *facts)
+{
+    if (facts->told != NULL || strcmp(facts->taken, "Prescott") != 0 || !facts->has_avx2)
         return NULL;
-    return has_avx512 ? "SkylakeX" : "Haswell";
-}
-
-static bool has_avx2(void)
-{
-#ifdef __x86_64__
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
-}
-
-/* What SkylakeX's kernels need. */
-static bool has_avx512(void)
-{
-#ifdef __x86_64__
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-#else
-    return false;
-#endif
+    return facts->has_avx512 ? "SkylakeX" : "Haswell";
 }
 
 void gnn_blas_use_better_kernels(char *const argv[])
 {
-    const char *const better = gnn_blas_better_kernels(gnn_blas_kernels(), has_avx2(), has_avx512());
-    if (better == NULL || getenv(variable) != NULL || setenv(variable, better, 0) != 0)
+    struct gnn_blas_facts facts;
+    char path[PATH_BYTES]; /* not the link's: a process is called by the last part of what was started */
+    gnn_blas_look(&facts);
+    const char *const better = gnn_blas_better_kernels(&facts);
+    const ssize_t length = better == NULL ? -1 : readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || setenv(VARIABLE, better, 1) != 0)
         return;
-    (void)execv("/proc/self/exe", argv);
-    (void)unsetenv(variable); /* it does not say what this process uses */
+    path[length] = '\0';
+    if (setenv(mark, better, 1) == 0)
+        (void)execv(path, argv);
+    (void)unsetenv(VARIABLE); /* it does not say what this process uses */
+    (void)unsetenv(mark);
 }
 
-void gnn_blas_countable_kernels(char setting[GNN_BLAS_SETTING_BYTES])
+const char *gnn_blas_countable_setting(const struct gnn_blas_facts *facts)
 {
-    (void)snprintf(setting, GNN_BLAS_SETTING_BYTES, "%s=%s", variable, has_avx2() ? "Haswell" : "Prescott");
-}
-
-const char *gnn_blas_kernels(void)
-{
-    return openblas_get_corename();
+    return facts->has_avx2 ? VARIABLE "=Haswell" : NULL;
 }
