@@ -416,6 +416,8 @@ static enum gnn_status parse_scattered(struct parse *p, const struct gnn_ini_ent
         at++;
     if (!is_size || at == storage->size_count)
         return refuse(p, entry, "the row read_us of this size stands before it");
+    if (storage->scattered_ps[at][0] != 0)
+        return refuse(p, entry, "a second row for one size");
     return parse_times(p, entry, len, storage->scattered_ps[at]);
 }
 

@@ -238,6 +238,9 @@ static void test_refusals_name_file_line_and_key(void **state)
          {"p.ini:9:", "each of read_depths"}},
         {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_scattered_us.4K = 0 stated\n",
          {"p.ini:9:", "microseconds"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.1M = 3 stated\nread_scattered_us.1M = 4 stated\n"
+                 "read_scattered_us.1024K = 5 stated\n",
+         {"p.ini:10:", "second row"}},
         {MACHINE "[storage]\n" WRITES CPU COSTS HOST, {"p.ini:", "read_latency"}},
         {MACHINE "[storage]\nmixed_bandwidth = 900kB/s stated\n", {"p.ini:7:", "mixed_bandwidth", "too small"}},
         {MACHINE "[storage]\nwrite_burst = 1G stated\n" WRITES CURVE CPU COSTS HOST, {"p.ini:", "stand together"}},

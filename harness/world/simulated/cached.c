@@ -28,6 +28,7 @@ enum {
     RANGES_AT_ONCE = 64,
     FILE_SHIFT = 40,
     BLOCK_PAGES = 64,
+    FOLIOS_KERNEL = 6016, /* from which on ext4 has large folios */
 };
 
 /* Reclaim sees the group's statistics as of their last reading; the harness's probes read them four times a second, the
@@ -272,7 +273,8 @@ static uint64_t read_range(struct simulated *s, const struct gnn_file *file, uin
     look_around(s, now_ns);
     sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
                         &touch);
-    *brought_in = submit(s, file, now_ns, &touch, !file->random);
+    const bool folios = !file->random && s->profile->kernel >= FOLIOS_KERNEL;
+    *brought_in = submit(s, file, now_ns, &touch, folios);
     uint64_t done_ns = now_ns;
     for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
         const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
