@@ -80,9 +80,10 @@ struct gnn_calibration {
     struct gnn_figure figure[GNN_FIGURE_COUNT];
     struct gnn_check checks[GNN_COMPUTE_CHECKS]; /* of operations on the CPU */
     uint32_t check_count;
-    char reclaim_missing[256]; /* why evict_page and unmap_page are left out; "": they are not */
-    bool gpu_present;          /* what follows gpu_missing is filled */
-    char gpu_missing[256];     /* else: why there is no [gpu] */
+    char scattered_missing[256]; /* why reads into single pages are left out; "": they are not */
+    char reclaim_missing[256];   /* why evict_page and unmap_page are left out; "": they are not */
+    bool gpu_present;            /* what follows gpu_missing is filled */
+    char gpu_missing[256];       /* else: why there is no [gpu] */
     char gpu_model[96], gpu_driver[96];
     uint64_t gpu_memory_bytes;
     struct gnn_gpu_figures gpu;
@@ -111,15 +112,16 @@ GNN_MUST_CHECK enum gnn_status gnn_calibration_text(const struct gnn_calibration
 struct gnn_grid_point {
     uint64_t size_bytes;
     uint32_t depth;
+    bool scattered; /* of the grid of reads into single pages */
     double profile_iops, simulated_iops;
 };
 struct gnn_grid_check {
     uint32_t count;
-    struct gnn_grid_point points[GNN_PROFILE_SIZES_MAX * GNN_PROFILE_DEPTHS_MAX];
+    struct gnn_grid_point points[2 * GNN_PROFILE_SIZES_MAX * GNN_PROFILE_DEPTHS_MAX];
     double worst; /* the largest |simulated / profile - 1| */
 };
 
-/* The simulated device in a closed loop at every point of the profile's own grid. */
+/* The simulated device in a closed loop at every point of the profile's own grids. */
 GNN_MUST_CHECK enum gnn_status gnn_grid_check(const struct gnn_profile_storage *storage, struct gnn_grid_check *out,
                                               struct gnn_err *err);
 

@@ -15,7 +15,6 @@ enum {
     COLS = 256,
     FAN = 10,
     SOURCES = 8 * ROWS, /* 512 MiB of rows: more than a GPU caches */
-    TILE = 64,          /* as the modelled GPU's */
     DIVISOR_MAX = 256,
     ROUNDS = 8,
     LAUNCHES = 2000,
@@ -251,7 +250,7 @@ static double predict_op(const struct bench *b, struct gnn_cost cost)
     const struct gnn_roof roof = {.flops_per_s = (uint64_t)f->gemm.value,
                                   .stream_bytes_per_s = (uint64_t)f->bandwidth.value,
                                   .gather_bytes_per_s = (uint64_t)f->gather.value,
-                                  .gemm_tile = TILE};
+                                  .gemm_tile = GNN_GPU_TILE};
     return fmax((double)gnn_cost_ns(&cost, &roof), cost.launches * f->launch.value);
 }
 
@@ -286,9 +285,9 @@ static enum gnn_status verify(struct bench *b, struct gnn_err *err)
     const double pageable_ns = (double)b->copy_bytes / 8 / b->out->pageable.value * 1e9;
     const double copied_ns = pageable_ns + b->out->latency.value + b->out->launch.value;
     GNN_TRY(check(b, "a product of 128 by 192 columns", other_product,
-                  predict_op(b, gnn_cost_gemm(rows * 3 / 4, 192, COLS / 2, false, TILE)), err));
+                  predict_op(b, gnn_cost_gemm(rows * 3 / 4, 192, COLS / 2, false, GNN_GPU_TILE)), err));
     GNN_TRY(check(b, "a gradient of weights over half the rows", other_gradient,
-                  predict_op(b, gnn_cost_gemm(COLS, COLS / 2, rows / 2, false, TILE)), err));
+                  predict_op(b, gnn_cost_gemm(COLS, COLS / 2, rows / 2, false, GNN_GPU_TILE)), err));
     GNN_TRY(check(b, "a copy on the device", other_stream, predict_op(b, gnn_cost_copy((uint64_t)rows * COLS)), err));
     GNN_TRY(check(b, "sums of rows half as wide", other_sum,
                   predict_op(b, gnn_cost_segment_reduce(GNN_REDUCE_SUM, &b->block, COLS / 2)), err));

@@ -2,6 +2,7 @@
  * large pages and, where a read is of more than a page, into single ones. Each point is read several times, the whole
  * grid through before it starts again, so that a disturbance of some seconds meets one reading of a point and not all
  * of them. */
+#include "harness/base/text_file.h"
 #include "harness/calibrate/internal.h"
 #include "harness/calibrate/sustained.h"
 #include "harness/fio/fio.h"
@@ -112,24 +113,41 @@ static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_rep
 
 /* ---- reads ---- */
 
-static bool can_scatter(uint64_t size_bytes)
+/* Looks whether shared memory, which scattered reads go into, is of single pages here. */
+static void look_at_shared_memory(struct gnn_calibration *out)
+{
+    char setting[128] = "";
+    (void)gnn_text_file_read("/sys/kernel/mm/transparent_hugepage/shmem_enabled", setting, sizeof setting);
+    setting[strcspn(setting, "\n")] = '\0';
+    if (strstr(setting, "[always]") != NULL || strstr(setting, "[within_size]") != NULL ||
+        strstr(setting, "[force]") != NULL)
+        (void)snprintf(out->scattered_missing, sizeof out->scattered_missing,
+                       "shared memory is of large pages here, by shmem_enabled: %.100s", setting);
+}
+
+static bool is_long(uint64_t size_bytes)
 {
     return size_bytes > GNN_PAGE_BYTES;
 }
 
-/* The lines that say where reads of a size go. Blocks of 2 MiB, of which none is read, make every buffer one large
- * page: so memory of direct I/O lies here (gnn_mem_alloc), and it decides what a virtual disk does. A block up to a
- * page is one piece of memory anyway, and side by side they are fewer pages. Shared memory is of single pages, as the
- * page cache is, unless somebody set shmem_enabled. */
+static bool is_scattered_too(const struct gnn_calibration *out, uint64_t size_bytes)
+{
+    return is_long(size_bytes) && out->scattered_missing[0] == '\0';
+}
+
+/* Writes the lines that say where reads of a size go. Blocks of 2 MiB, of which none is read, make every buffer one
+ * large page: so memory of direct I/O lies here (gnn_mem_alloc), and it decides what a virtual disk does. A block up to
+ * a page is one piece of memory anyway, and side by side they are fewer pages. Shared memory is of single pages, as the
+ * page cache is; fresh ones may lie together by chance, as the page cache's do on a machine that just started. */
 static void write_memory(FILE *file, uint64_t size_bytes, enum pages pages)
 {
-    if (can_scatter(size_bytes) && pages == LARGE)
+    if (is_long(size_bytes) && pages == LARGE)
         (void)fprintf(file, "bssplit=%" PRIu64 "/100:2m/0\n", size_bytes);
     else
         (void)fprintf(file, "bs=%" PRIu64 "\n%s", size_bytes, pages == SCATTERED ? "iomem=mmapshared\n" : "");
 }
 
-/* All depths of one size in one job file, one after another. */
+/* Runs all depths of one size in one job file, one after another. */
 static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, enum pages pages, uint32_t pass,
                                  struct gnn_fio_report *report, struct gnn_err *err)
 {
@@ -148,7 +166,7 @@ static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, enum pages 
     return job_run(b, file, report, err);
 }
 
-/* One row of the grid, once. */
+/* Reads one row of the grid, once. */
 static enum gnn_status read_row(struct gnn_bench *b, uint32_t s, enum pages pages, uint32_t pass, struct grid *grid,
                                 struct gnn_fio_report *report, struct gnn_err *err)
 {
@@ -171,7 +189,7 @@ static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid
 {
     for (uint32_t s = 0; s < b->out->storage.size_count; s++) {
         GNN_TRY(read_row(b, s, LARGE, pass, grid, report, err));
-        if (can_scatter(b->out->storage.size_bytes[s]))
+        if (is_scattered_too(b->out, b->out->storage.size_bytes[s]))
             GNN_TRY(read_row(b, s, SCATTERED, pass, grid, report, err));
     }
     return GNN_OK;
@@ -192,7 +210,7 @@ static void keep_grid(struct gnn_calibration *out, struct grid *grid, uint32_t p
     const uint32_t count = storage->depth_count;
     for (uint32_t s = 0; s < storage->size_count; s++) {
         keep_row(grid->ps[LARGE][s], count, passes, storage->read_ps[s], out->read_spread[s]);
-        if (can_scatter(storage->size_bytes[s]))
+        if (is_scattered_too(out, storage->size_bytes[s]))
             keep_row(grid->ps[SCATTERED][s], count, passes, storage->scattered_ps[s], out->scattered_spread[s]);
     }
 }
@@ -297,6 +315,7 @@ static enum gnn_status find_device(struct gnn_bench *b, struct gnn_err *err)
     storage->sector_bytes = device.logical_block_bytes == GNN_UNKNOWN ? 4096 : (uint32_t)device.logical_block_bytes;
     storage->readahead_bytes = device.readahead_bytes == GNN_UNKNOWN ? UINT64_C(128) << 10 : device.readahead_bytes;
     choose_grid(b->out);
+    look_at_shared_memory(b->out);
     (void)snprintf(b->out->device_model, sizeof b->out->device_model, "%.40s%s%.40s, scheduler %.20s", device.name,
                    device.model[0] != '\0' ? " " : "", device.model,
                    device.scheduler[0] != '\0' ? device.scheduler : "unknown");

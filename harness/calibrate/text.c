@@ -146,7 +146,7 @@ static void write_grid_row(FILE *out, const struct gnn_profile_storage *storage,
     (void)fprintf(out, " %s\n", source);
 }
 
-static void write_grid(FILE *out, const struct gnn_profile_storage *storage)
+static void write_grid(FILE *out, const struct gnn_profile_storage *storage, const char *missing)
 {
     (void)fputs("read_depths = ", out);
     for (uint32_t d = 0; d < storage->depth_count; d++)
@@ -158,6 +158,8 @@ static void write_grid(FILE *out, const struct gnn_profile_storage *storage)
             write_grid_row(out, storage, "read_scattered_us.", s, storage->scattered_ps[s],
                            "measured: likewise, into single pages");
     }
+    if (missing[0] != '\0')
+        (void)fprintf(out, "; no read_scattered_us: %.150s\n", missing);
 }
 
 /* Only of a device that became slower: for one that did not they say nothing. */
@@ -184,7 +186,7 @@ static void write_storage(FILE *out, const struct gnn_calibration *c)
     (void)fprintf(out, "sector = %" PRIu32 " stated: logical block of the device\n", storage->sector_bytes);
     (void)fprintf(out, "depth_max = %" PRIu32 " measured: the deepest queue of the grid; beyond it requests wait\n",
                   storage->depth_max);
-    write_grid(out, storage);
+    write_grid(out, storage, c->scattered_missing);
     write_rows(out, c, "storage");
     write_sustained(out, &c->sustained);
     (void)fputs("readahead = ", out);

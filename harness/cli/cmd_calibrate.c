@@ -39,7 +39,7 @@ static const struct gnn_option calibrate_table[] = {
     OPTION("verify", TEXT, verify, "", .unit = "PROFILE",
            .help = "measure nothing: the simulated device against that profile's own read grid"),
     OPTION("quick", BOOL, quick, "no",
-           .help = "seconds instead of two minutes, 64M instead of --size; to try the command, not to rely on"),
+           .help = "seconds instead of five minutes, 64M instead of --size; to try the command, not to rely on"),
     OPTION("quiet", BOOL, quiet, "no", .help = "no progress"),
     {.name = NULL},
 };
@@ -48,7 +48,7 @@ static const struct gnn_option calibrate_table[] = {
 static const struct gnn_command_line command_line = {
     .usage = "usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
              "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
-             "Needs the machine for itself, some two minutes, and fio.\n\n",
+             "Needs the machine for itself, some five minutes, and fio.\n\n",
     .table = calibrate_table};
 
 /* ---- the check ---- */
@@ -59,8 +59,9 @@ static void print_check(const struct gnn_grid_check *check, FILE *out)
     (void)fprintf(out, "%10s %6s %14s %14s %8s\n", "bytes", "depth", "profile IOPS", "simulated", "ratio");
     for (uint32_t i = 0; i < check->count; i++) {
         const struct gnn_grid_point *const point = &check->points[i];
-        (void)fprintf(out, "%10" PRIu64 " %6u %14.0f %14.0f %8.3f\n", point->size_bytes, point->depth,
-                      point->profile_iops, point->simulated_iops, point->simulated_iops / point->profile_iops);
+        (void)fprintf(out, "%10" PRIu64 " %6u %14.0f %14.0f %8.3f%s\n", point->size_bytes, point->depth,
+                      point->profile_iops, point->simulated_iops, point->simulated_iops / point->profile_iops,
+                      point->scattered ? " into single pages" : "");
     }
     (void)fprintf(out, "%u points, the worst is off by %.1f %% (limit %.0f %%)\n", check->count, 100 * check->worst,
                   100 * tolerance);
@@ -125,7 +126,7 @@ static enum gnn_status choose_out(const struct calibrate_options *o, char *path,
     return GNN_OK;
 }
 
-/* Checks before two minutes of measuring, not after them. */
+/* Checks before five minutes of measuring, not after them. */
 static enum gnn_status check_writable(const char *path, struct gnn_err *err)
 {
     char dir[PATH_BYTES];

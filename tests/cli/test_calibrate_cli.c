@@ -116,6 +116,41 @@ static void expect_reclaim(const char *path)
     assert_true((strstr(text, "\nunmap_page = ") != NULL) != (strstr(text, "\n; no unmap_page: ") != NULL));
 }
 
+/* A profile has a row of scattered reads for each size above a page, or says why not, and what compute is by. */
+static void expect_grids(const char *path)
+{
+    char text[32768];
+    assert_int_equal(gnn_text_file_read(path, text, sizeof text), 0);
+    assert_true((strstr(text, "\nread_scattered_us.256K = ") != NULL) !=
+                (strstr(text, "\n; no read_scattered_us: ") != NULL));
+    assert_non_null(strstr(text, "\nread_us.4K = "));
+    assert_null(strstr(text, "\nread_scattered_us.4K = "));
+    assert_non_null(strstr(text, "\ngemm_operand = "));
+    const char *const host = strstr(text, "\n[host]\n");
+    assert_non_null(host);
+    assert_non_null(strstr(host, "; predicted / measured "));
+}
+
+/* Puts a fio into dir/bin that keeps what it is told in dir/bin/jobs. */
+static void make_listening_fio(const char *dir)
+{
+    process_expect(process_shell("mkdir %s/bin && real=$(command -v fio) && printf '#!/bin/sh\nfor last; do :; done\n"
+                                 "[ ! -f \"$last\" ] || cat \"$last\" >>%s/bin/jobs\nexec %%s \"$@\"\n' \"$real\" "
+                                 ">%s/bin/fio && chmod +x %s/bin/fio",
+                                 dir, dir, dir, dir),
+                   0, "", "a fio that listens");
+}
+
+/* Reads of 256 KiB go into blocks as large as a large page, and into single pages; reads of a page do neither. */
+static void expect_jobs(const char *dir)
+{
+    process_expect(process_shell("cd %s/bin && grep -A1 '^bssplit=262144/100:2m/0$' jobs | grep -q '^\\[d1\\]$' && "
+                                 "grep -A1 '^bs=262144$' jobs | grep -q '^iomem=mmapshared$' && "
+                                 "! grep -A1 '^bs=4096$' jobs | grep iomem && ! grep 'bssplit=4096' jobs",
+                                 dir),
+                   0, "", "where fio was told to read to");
+}
+
 /* Measures, writes this-quick.ini where profiles are looked for, finds it again, and leaves a real calibration
  * alone. */
 static void test_quick(void **state)
@@ -128,7 +163,14 @@ static void test_quick(void **state)
     (void)snprintf(data, sizeof data, "%s/xdg", dir);
     (void)snprintf(found, sizeof found, "%s/oocgnn/this-quick.ini\n", data);
     (void)setenv("XDG_DATA_HOME", data, 1);
+    make_listening_fio(dir);
+    char *const path = strdup(getenv("PATH") != NULL ? getenv("PATH") : "");
+    char listening[4096];
+    (void)snprintf(listening, sizeof listening, "%s/bin:%s", dir, path);
+    (void)setenv("PATH", listening, 1);
     struct process_result r = calibrate("--quick", "--quiet", "--device", dir, NULL);
+    (void)setenv("PATH", path, 1);
+    free(path);
     if (r.exit_status == 4 && strstr(r.err, "--device") != NULL) {
         process_free(&r);
         process_remove_tree(dir);
@@ -141,7 +183,9 @@ static void test_quick(void **state)
     process_free(&r);
     found[strlen(found) - 1] = '\0';
     expect_reclaim(found);
-    assert_int_equal(entries_of(dir), 1); /* xdg alone: what was measured on is gone */
+    expect_grids(found);
+    expect_jobs(dir);
+    assert_int_equal(entries_of(dir), 2); /* xdg and bin: what was measured on is gone */
     r = calibrate("--verify", "this-quick", NULL, NULL, NULL);
     if (r.exit_status != 0)
         fail_msg("exit %d:\n%s", r.exit_status, r.err);

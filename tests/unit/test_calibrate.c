@@ -338,6 +338,24 @@ static struct gnn_profile *through_text(const struct gnn_calibration *c)
     return profile;
 }
 
+/* Where shared memory is of large pages nothing is known of single ones, and the file says so. */
+static void test_what_was_not_scattered_is_told(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    char *text = NULL;
+    memset(c->storage.scattered_ps, 0, sizeof c->storage.scattered_ps);
+    (void)snprintf(c->scattered_missing, sizeof c->scattered_missing, "by shmem_enabled: [always] never");
+    struct gnn_profile *const p = through_text(c);
+    for (uint32_t i = 0; i < p->storage.size_count; i++)
+        assert_int_equal(p->storage.scattered_ps[i][0], 0);
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_OK);
+    assert_non_null(strstr(text, "\n; no read_scattered_us: by shmem_enabled: [always] never\n"));
+    free(text);
+    gnn_profile_close(p);
+    free(c);
+}
+
 static void test_grid_survives(void **state)
 {
     (void)state;
@@ -554,16 +572,21 @@ static void test_device_keeps_to_the_grid(void **state)
     struct gnn_err err = {0};
     storage.devices = 4; /* the grid is one device's, whatever the RAID */
     assert_int_equal(gnn_grid_check(&storage, &check, &err), GNN_OK);
-    assert_int_equal(check.count, storage.size_count * storage.depth_count);
     double worst = 0;
-    for (uint32_t i = 0; i < check.count; i++) {
-        const struct gnn_grid_point *const p = &check.points[i];
-        const uint32_t s = i / storage.depth_count, d = i % storage.depth_count;
-        assert_int_equal(p->size_bytes, storage.size_bytes[s]);
-        assert_int_equal(p->depth, storage.depth[d]);
-        assert_true(fabs(p->profile_iops * (double)storage.read_ps[s][d] - 1e12) < 1e3);
-        worst = fmax(worst, fabs(p->simulated_iops / p->profile_iops - 1));
-    }
+    uint32_t at = 0;
+    for (uint32_t s = 0; s < storage.size_count; s++)
+        for (uint32_t kind = 0; kind < (storage.scattered_ps[s][0] > 0 ? 2 : 1); kind++)
+            for (uint32_t d = 0; d < storage.depth_count; d++) {
+                const struct gnn_grid_point *const p = &check.points[at++];
+                const uint64_t ps = kind == 0 ? storage.read_ps[s][d] : storage.scattered_ps[s][d];
+                assert_int_equal(p->size_bytes, storage.size_bytes[s]);
+                assert_int_equal(p->depth, storage.depth[d]);
+                assert_int_equal(p->scattered, kind == 1);
+                assert_true(fabs(p->profile_iops * (double)ps - 1e12) < 1e3);
+                worst = fmax(worst, fabs(p->simulated_iops / p->profile_iops - 1));
+            }
+    assert_int_equal(at, check.count);
+    assert_true(at > storage.size_count * storage.depth_count); /* both grids */
     assert_true(worst == check.worst);
     if (check.worst > 0.1)
         fail_msg("off by %.1f %%", 100 * check.worst);
@@ -584,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_repetitions),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_grid_survives),
+        cmocka_unit_test(test_what_was_not_scattered_is_told),
         cmocka_unit_test(test_figures_survive),
         cmocka_unit_test(test_unseen_reclaim_is_left_out),
         cmocka_unit_test(test_a_sustained_rate_survives),

@@ -14,6 +14,9 @@
 
 #include "harness/tensor/tensor.h"
 
+/* Rows and columns of the tiles in which a product's result is computed: on vector registers, and on a GPU. */
+enum { GNN_CPU_TILE = 16, GNN_GPU_TILE = 64 };
+
 struct gnn_cost {
     uint64_t flops;
     uint64_t stream_bytes; /* read or written in order */

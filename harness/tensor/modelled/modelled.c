@@ -14,8 +14,6 @@
 #include <sys/mman.h>
 
 enum {
-    GPU_TILE = 64,              /* of a product on a GPU */
-    CPU_TILE = 16,              /* likewise on vector registers */
     GPU_GRANULE = 512,          /* GPU memory is handed out in multiples of it */
     RESULT_BYTES = 8 + 4,       /* what softmax_nll brings back */
     BLOCKS_MAX = GNN_LAYERS_MAX /* of one step */
@@ -110,7 +108,7 @@ static void set_roof(struct modelled *m, const struct gnn_profile *profile)
         .flops_per_s = gnn_mul_bytes(c->gemm_flops_per_s, cores),
         .stream_bytes_per_s = gnn_min_u64(gnn_mul_bytes(c->bytes_per_s, cores), c->bytes_per_s_shared),
         .gather_bytes_per_s = gnn_min_u64(gnn_mul_bytes(c->gather_bytes_per_s, cores), c->bytes_per_s_shared),
-        .gemm_tile = m->env.gpu ? GPU_TILE : CPU_TILE,
+        .gemm_tile = m->env.gpu ? GNN_GPU_TILE : GNN_CPU_TILE,
         .operands_per_s = c->gemm_operand_ps == 0 ? 0 : gnn_mul_bytes(second_ps / c->gemm_operand_ps, cores),
     };
     m->bus = profile->bus;
