@@ -7,7 +7,7 @@ dataset="$DATA/papers100m-1_100"
 # What some need in 4 bytes is added where a dataset has neighbour IDs of 8 alone.
 [ -f "$dataset/indices" ] || "$OOCGNN" prepare papers100m --scale 1/100 --dim 128 --id-bytes 4 --data "$DATA"
 
-echo "== storage: random direct reads, this engine against fio"
+echo "== storage: random direct reads and writes, one ring and several, against fio"
 "$BENCH/bench_io" --dir build/bench
 echo
 echo "== sampling: 3 layers 10,10,10, topology in memory"

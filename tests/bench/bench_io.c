@@ -109,7 +109,7 @@ struct lane {
     const struct mix *mix;
     unsigned char *memory; /* of its requests */
     struct gnn_rng rng;
-    uint64_t end_ns, completed;
+    uint64_t start_ns, end_ns, completed; /* between opening and closing */
     struct gnn_thread *thread;
     enum gnn_status status;
     struct gnn_err err;
@@ -125,6 +125,12 @@ static uint64_t random_offset(struct lane *lane)
     return gnn_rng_below(&lane->rng, file_bytes / lane->mix->bytes) * lane->mix->bytes;
 }
 
+static void begin(struct lane *lane)
+{
+    lane->start_ns = gnn_now_ns(lane->bench->world);
+    lane->end_ns = lane->start_ns + lane->bench->seconds * UINT64_C(1000000000);
+}
+
 /* Keeps `depth` random reads in flight until the time is over, in the rhythm of gnn_reader_load_all. */
 static enum gnn_status keep_reading(struct lane *lane, struct gnn_reader *reader)
 {
@@ -133,6 +139,7 @@ static enum gnn_status keep_reading(struct lane *lane, struct gnn_reader *reader
     uint32_t free_count = 0;
     for (uint32_t i = 0; i < mix->depth; i++)
         free_tags[free_count++] = i;
+    begin(lane);
     while (gnn_now_ns(lane->bench->world) < lane->end_ns) {
         struct gnn_load loads[DEPTH_MAX];
         for (uint32_t i = 0; i < free_count; i++)
@@ -148,10 +155,11 @@ static enum gnn_status keep_reading(struct lane *lane, struct gnn_reader *reader
         free_count += got;
         lane->completed += got;
     }
+    lane->end_ns = gnn_now_ns(lane->bench->world);
     return GNN_OK;
 }
 
-/* Likewise writes. */
+/* Keeps as many writes in flight. */
 static enum gnn_status keep_writing(struct lane *lane, struct gnn_ring *ring)
 {
     const struct mix *const mix = lane->mix;
@@ -160,6 +168,7 @@ static enum gnn_status keep_writing(struct lane *lane, struct gnn_ring *ring)
     uint32_t free_count = 0;
     for (uint32_t i = 0; i < mix->depth; i++)
         free_tags[free_count++] = i;
+    begin(lane);
     while (gnn_now_ns(world) < lane->end_ns) {
         struct gnn_write writes[DEPTH_MAX];
         struct gnn_completion done[DEPTH_MAX];
@@ -181,6 +190,7 @@ static enum gnn_status keep_writing(struct lane *lane, struct gnn_ring *ring)
         }
         lane->completed += got;
     }
+    lane->end_ns = gnn_now_ns(lane->bench->world);
     return GNN_OK;
 }
 
@@ -214,27 +224,28 @@ static enum gnn_status measure_ours(struct bench *b, const struct mix *mix, uint
     struct lane lanes[RINGS_MAX] = {{0}};
     assert(stride_of(mix) * mix->rings * mix->depth <= BUFFER_BYTES);
     const double start_core_s = core_s();
-    const uint64_t start_ns = gnn_now_ns(b->world);
     enum gnn_status status = GNN_OK;
     uint64_t completed = 0;
+    double iops = 0;
     for (uint32_t i = 0; status == GNN_OK && i < mix->rings; i++) {
         lanes[i] =
             (struct lane){.bench = b,
                           .mix = mix,
                           .memory = b->memory + stride_of(mix) * i * mix->depth,
-                          .rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fold(mix->bytes, mix->depth), round * RINGS_MAX + i)),
-                          .end_ns = start_ns + b->seconds * UINT64_C(1000000000)};
+                          .rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fold(mix->bytes, mix->depth), round * RINGS_MAX + i))};
         status = gnn_thread_start(b->world, "lane", lane_main, &lanes[i], &lanes[i].thread, err);
     }
     for (uint32_t i = 0; i < mix->rings; i++) {
         gnn_thread_join(b->world, lanes[i].thread);
         completed += lanes[i].completed;
+        if (lanes[i].end_ns > lanes[i].start_ns)
+            iops += (double)lanes[i].completed * 1e9 / (double)(lanes[i].end_ns - lanes[i].start_ns);
         if (status == GNN_OK && lanes[i].status != GNN_OK)
             status = gnn_fail(err, lanes[i].status, "%s", lanes[i].err.message);
     }
     if (status == GNN_OK && completed == 0)
         status = gnn_fail(err, GNN_EIO, "%s: nothing was completed", b->path);
-    rate->iops = (double)completed / ((double)(gnn_now_ns(b->world) - start_ns) * 1e-9);
+    rate->iops = iops;
     rate->core_us = (core_s() - start_core_s) * 1e6 / (double)gnn_max_u64(completed, 1);
     return status;
 }
