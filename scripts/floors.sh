@@ -38,4 +38,4 @@ select name as system, cap as 'cap MiB',
        iif(s2 is null, '-', printf('%.1f', training2_s)) as 'training s', iif(s2 is null, '-', printf('%.1f', cores2_s)) as 'cores s',
        iif(s2 is null, '-', printf('%.2f', s2 / floor2_s)) as 'over its floor',
        iif(s2 is null, '-', printf('%.2f', s2 / max(floor2_s, cores2_s))) as 'over the larger of floor and cores'
-from cell order by cap desc, run_id"
+from cell where status not in ('invalid', 'failed', 'interrupted', 'running') order by cap desc, run_id"
