@@ -19,8 +19,8 @@ uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s)
 
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
 {
-    const uint64_t order_ns = roof->operands_per_s == 0 ? 0 : gnn_transfer_ns(cost->operands, roof->operands_per_s);
-    return gnn_max_u64(gnn_transfer_ns(cost->flops, roof->flops_per_s) + order_ns,
+    const uint64_t operands_ns = roof->operands_per_s == 0 ? 0 : gnn_transfer_ns(cost->operands, roof->operands_per_s);
+    return gnn_max_u64(gnn_transfer_ns(cost->flops, roof->flops_per_s) + operands_ns,
                        gnn_transfer_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
                            gnn_transfer_ns(cost->gather_bytes, roof->gather_bytes_per_s));
 }
@@ -30,6 +30,7 @@ uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
     return index_bytes * (UINT64_C(1) + b->dst_count + b->edge_count);
 }
 
+/* An operation that is no product. */
 static struct gnn_cost work(uint64_t flops, uint64_t stream_bytes, uint64_t gather_bytes, uint32_t launches)
 {
     return (struct gnn_cost){

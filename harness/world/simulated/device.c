@@ -37,7 +37,7 @@ enum { SHAPES = 256, IN_FLIGHT_START = 256 };
 static const uint64_t ps_per_ns = 1000, ps_per_s = UINT64_C(1000000000000), million = 1000000;
 static const uint64_t of_late_ps = UINT64_C(20000000000); /* of work, between half of that and all */
 
-typedef const uint64_t (*grid)[GNN_PROFILE_DEPTHS_MAX]; /* one of the profile's two */
+typedef const uint64_t (*read_grid)[GNN_PROFILE_DEPTHS_MAX]; /* one of the profile's two */
 
 /* Reads of one size out of one grid: computed once, then looked up. */
 struct shape {
@@ -105,7 +105,7 @@ static uint64_t between(uint64_t x, uint64_t x0, uint64_t x1, uint64_t y0, uint6
 /* ---- the grid ---- */
 
 /* Picoseconds a byte at best, at the largest size, of len_bytes. */
-static uint64_t fastest_ps(const struct sim_device *device, grid ps, uint64_t len_bytes)
+static uint64_t fastest_ps(const struct sim_device *device, read_grid ps, uint64_t len_bytes)
 {
     const struct gnn_profile_storage *g = &device->storage;
     const uint32_t last = g->size_count - 1;
@@ -115,7 +115,7 @@ static uint64_t fastest_ps(const struct sim_device *device, grid ps, uint64_t le
     return mul_div(least_ps, len_bytes, g->size_bytes[last]);
 }
 
-static uint64_t beyond_largest(const struct sim_device *device, grid ps, uint64_t len_bytes, uint32_t d)
+static uint64_t beyond_largest(const struct sim_device *device, read_grid ps, uint64_t len_bytes, uint32_t d)
 {
     const struct gnn_profile_storage *g = &device->storage;
     const uint32_t last = g->size_count - 1;
@@ -130,7 +130,7 @@ static uint64_t beyond_largest(const struct sim_device *device, grid ps, uint64_
     return gnn_max_u64(on_ps, floor_ps);
 }
 
-static uint64_t read_ps(const struct sim_device *device, grid ps, uint64_t len_bytes, uint32_t d)
+static uint64_t read_ps(const struct sim_device *device, read_grid ps, uint64_t len_bytes, uint32_t d)
 {
     const struct gnn_profile_storage *g = &device->storage;
     if (len_bytes <= g->size_bytes[0])
@@ -148,9 +148,9 @@ static const struct shape *shape_of(struct sim_device *device, uint64_t len_byte
     if (shape->len_bytes == len_bytes && shape->scattered == scattered)
         return shape;
     *shape = (struct shape){.len_bytes = len_bytes, .scattered = scattered, .weight_ps = UINT64_MAX};
-    grid of = scattered ? device->storage.scattered_ps : device->storage.read_ps;
+    read_grid grid = scattered ? device->storage.scattered_ps : device->storage.read_ps;
     for (uint32_t d = 0; d < device->depth_count; d++) {
-        const uint64_t ps = read_ps(device, of, len_bytes, d);
+        const uint64_t ps = read_ps(device, grid, len_bytes, d);
         if (__builtin_mul_overflow(ps, device->storage.depth[d], &shape->latency_ps[d]))
             shape->latency_ps[d] = UINT64_MAX;
         shape->weight_ps = gnn_min_u64(ps, shape->weight_ps);
