@@ -1,4 +1,5 @@
-/* Who takes denormal numbers for 0: the thread that was told to and those it starts, nobody else. */
+/* Tests that a thread takes denormal numbers for 0 once it was told to, that those it starts do, and that others do
+ * not. */
 #include "harness/base/denormals.h"
 
 #include <pthread.h>

@@ -25,7 +25,7 @@ static void test_only_the_fallback_is_replaced(void **state)
         {{.taken = "SkylakeX", .has_avx2 = true, .has_avx512 = true}, NULL},
         {{.taken = "Zen", .has_avx2 = true}, NULL},
         {{.taken = "NEOVERSEN1"}, NULL},
-        /* What somebody named stands, be it this program, which would start itself for ever. */
+        /* Kernels that were named stand, also where this program named them: else it would start itself for ever. */
         {{.taken = "Prescott", .told = "Prescott", .has_avx2 = true, .has_avx512 = true}, NULL},
         {{.taken = "Prescott", .told = "SkylakeX", .told_here = true, .has_avx2 = true, .has_avx512 = true}, NULL},
         {{.taken = "Prescott", .told = "", .has_avx2 = true}, NULL},

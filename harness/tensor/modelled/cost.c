@@ -30,7 +30,7 @@ uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
     return index_bytes * (UINT64_C(1) + b->dst_count + b->edge_count);
 }
 
-/* An operation that is no product. */
+/* Returns the cost of an operation that is no product. */
 static struct gnn_cost work(uint64_t flops, uint64_t stream_bytes, uint64_t gather_bytes, uint32_t launches)
 {
     return (struct gnn_cost){
