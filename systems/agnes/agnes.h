@@ -4,6 +4,7 @@
 #ifndef AGNES_H
 #define AGNES_H
 
+#include "harness/pipeline/progress.h"
 #include "harness/pipeline/team.h"
 #include "harness/storage/stream.h"
 #include "harness/system/buffer.h"
@@ -21,7 +22,7 @@ enum agnes_id_width { AGNES_ID_DATASET, AGNES_ID_4, AGNES_ID_8 };
 enum agnes_accounting { AGNES_ACCOUNT_FULL, AGNES_ACCOUNT_PAPER };
 enum agnes_setting { AGNES_SETTING_1, AGNES_SETTING_2 };
 enum agnes_rank { AGNES_RANK_THRESHOLD, AGNES_RANK_COUNT };
-enum agnes_overlap { AGNES_OVERLAP_ROUND, AGNES_OVERLAP_FULL };
+enum agnes_overlap { AGNES_OVERLAP_ROUND, AGNES_OVERLAP_FULL, AGNES_OVERLAP_EPOCHS };
 enum agnes_spill_mode { AGNES_SPILL_SYNC, AGNES_SPILL_ASYNC };
 enum agnes_io { AGNES_IO_DIRECT, AGNES_IO_BUFFERED };
 
@@ -30,6 +31,7 @@ struct agnes_config {
     uint64_t block_bytes; /* Z; 0 = by the files' sizes */
     enum agnes_id_width id_width;
     uint32_t hyperbatch; /* H; 0 = by hyperbatches per epoch */
+    uint32_t first;      /* mini-batches of the first hyperbatch; 0 = H */
     enum agnes_accounting accounting;
     enum agnes_setting setting;
     uint64_t graph_buffer_bytes, feature_cache_bytes; /* 0 = automatic */
@@ -70,8 +72,9 @@ struct agnes_sizes {
     uint32_t feature_blocks, graph_blocks;
     uint32_t batches;      /* of an epoch */
     uint32_t hyperbatch;   /* H, of a whole epoch: with --max-batches the last one may be filled less */
-    uint32_t alive;        /* hyperbatches that exist at a time: 2, with overlap=full 3 */
-    uint32_t row_sets;     /* of them gathered or being gathered: 1, with overlap=full 2; 0 with --sample-only */
+    uint32_t first;        /* mini-batches of the first hyperbatch, H at most, where none was gathered before */
+    uint32_t alive;        /* hyperbatches that exist at a time: 2, where all stages overlap 3 */
+    uint32_t row_sets;     /* of them gathered or being gathered: 1, or 2; 0 with --sample-only */
     uint32_t graph_frames; /* G */
     uint32_t cache_rows;   /* C */
     uint32_t pool_frames;  /* feature blocks being read or served */
@@ -126,6 +129,7 @@ struct agnes_batch {
 
 struct agnes_hyperbatch {
     const struct agnes_setup *setup;
+    uint64_t epoch;                                /* that it is trained in */
     uint32_t first, count;                         /* mini-batches: number of the first in the epoch, how many */
     struct agnes_batch *batches;                   /* (H) */
     struct gnn_buffer lists[2];                    /* of all mini-batches; a hop's list grows from one into the other */
@@ -141,9 +145,10 @@ GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *s
                                                      struct gnn_err *err);
 void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch); /* accepts a zeroed one */
 
-/* Gives hyperbatch h of the epoch its mini-batches, with their seeds as lists, and opens the spool. order: the epoch's,
- * of agnes_node. */
-GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint32_t h,
+/* Gives a hyperbatch its mini-batches, `count` of an epoch (H at most) from `first` on, with their seeds as lists, and
+ * opens the spool. order: the epoch's, of agnes_node. */
+GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint64_t epoch,
+                                                      uint32_t first, uint32_t count,
                                                       const struct gnn_batch_order *order, struct gnn_err *err);
 /* Numbers the positions of all lists, one list after another, as they are now: fills positions and base. */
 void agnes_hyperbatch_lay(struct agnes_hyperbatch *hyperbatch);
@@ -173,24 +178,35 @@ struct agnes_row_set {
     struct agnes_spill *spill;
 };
 
+/* What a hyperbatch is counted by in the epoch that trains it, whichever it was sampled and gathered in. */
+struct agnes_counts {
+    struct gnn_sample_counters samples;
+    uint64_t spilled_rows; /* for every mini-batch that needs one */
+};
+
 struct agnes {
     struct agnes_setup setup;
     agnes_node *train;            /* (train.count) */
     struct gnn_batch_order order; /* of train: agnes_node */
     struct gnn_team *sampling_team, *gathering_team;
     struct agnes_sampling *sampling;
-    struct agnes_hyperbatch *hyperbatches; /* (alive) hyperbatch h of an epoch is in h mod alive */
+    struct agnes_hyperbatch *hyperbatches; /* (alive) hyperbatch g of the run is in g mod alive */
+    struct gnn_progress *progress;         /* hyperbatches since the run began, or since an epoch failed: epoch.c */
 
     /* not opened with --sample-only */
     struct agnes_gathering *gathering;
-    struct agnes_row_set row_sets[AGNES_ALIVE_MAX - 1]; /* (row_sets) those of hyperbatch h are in h mod row_sets */
+    struct agnes_row_set row_sets[AGNES_ALIVE_MAX - 1]; /* (row_sets) those of hyperbatch g are in g mod row_sets */
     struct agnes_assembly *assembly;
     struct gnn_training training;
 
-    bool preparation_reported; /* in the first epoch's figures */
+    bool preparation_reported;     /* in the first epoch's figures */
+    uint64_t next_epoch;           /* whose first hyperbatch is gathered, where one is */
+    struct agnes_counts next_hold; /* of that hyperbatch */
 };
 
-/* epoch.c: the train_epoch hook; agnes: struct agnes. */
+/* epoch.c: opens agnes->progress. */
+GNN_MUST_CHECK enum gnn_status agnes_progress_open(struct agnes *agnes, struct gnn_err *err);
+/* The train_epoch hook; agnes: struct agnes. */
 GNN_MUST_CHECK enum gnn_status agnes_epoch(void *agnes, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);
 

@@ -2,14 +2,14 @@
  *
  *   overlap=round    { sample h | gather h - 1 }, then train h - 1, then the next round
  *   overlap=full     train h - 1 | gather h | sample h + 1
+ *   overlap=epochs   the same, and over the epoch's end: its last hyperbatch trains beside the next epoch's first
  *
  * Stages are drivers with their workers: sample (1 + W), gather (1 + W), spill (W, spill=async), assemble (1) and
- * train (1). The progress counts the hyperbatches that have passed each; whether a stage may begin its next one follows
- * from these counts. A stage waits for its own hyperbatch in earlier stages and for earlier hyperbatches in later ones,
- * so nothing waits in a circle. */
+ * train (1). The progress counts the hyperbatches that have passed each since the run began; whether a stage may begin
+ * its next one follows from these counts. A stage waits for its own hyperbatch in earlier stages and for earlier
+ * hyperbatches in later ones, so nothing waits in a circle. */
 #include "systems/agnes/agnes.h"
 
-#include "harness/pipeline/progress.h"
 #include "systems/agnes/rows.h"
 #include "systems/agnes/stages.h"
 
@@ -25,9 +25,14 @@ enum passed {
 struct epoch {
     struct agnes *agnes;
     const struct gnn_env *env;
+    uint64_t number;
+    uint64_t first;        /* of the run's hyperbatches, that is this epoch's */
+    uint32_t gathered;     /* 1: by the epoch before */
     uint32_t hyperbatches; /* of the epoch */
+    uint32_t next;         /* 1: of the next epoch, sampled and gathered in this one */
     uint32_t ahead;        /* hyperbatches that sampling and gathering may run ahead of training, besides their own */
     struct gnn_progress *progress;
+    struct agnes_counts counts;     /* of the hyperbatches that are this epoch's */
     struct gnn_queue *full_buffers; /* spill=async: staging buffers to write */
     struct gnn_queue *free_inputs, *assembled;
     uint64_t trained_rows, spool_write_bytes, spool_writes;
@@ -35,26 +40,84 @@ struct epoch {
 
 static struct agnes_hyperbatch *hyperbatch_of(const struct epoch *e, uint32_t h)
 {
-    assert(h < e->hyperbatches);
-    return &e->agnes->hyperbatches[h % e->agnes->setup.sizes.alive];
+    assert(h < e->hyperbatches + e->next);
+    return &e->agnes->hyperbatches[(e->first + h) % e->agnes->setup.sizes.alive];
 }
 
 static const struct agnes_row_set *rows_of(const struct epoch *e, uint32_t h)
 {
-    return &e->agnes->row_sets[h % e->agnes->setup.sizes.row_sets];
+    return &e->agnes->row_sets[(e->first + h) % e->agnes->setup.sizes.row_sets];
+}
+
+/* Sleeps until so many hyperbatches of the epoch have passed a stage. */
+static enum gnn_status wait_passed(const struct epoch *e, enum passed stage, int64_t hyperbatches)
+{
+    return gnn_progress_wait(e->progress, stage, (int64_t)e->first + hyperbatches);
+}
+
+struct cut { /* mini-batches of an epoch */
+    uint32_t first, count;
+};
+
+/* Returns the mini-batches of hyperbatch h: H, and at the end what is left; none behind the last. Where training waits
+ * for the first hyperbatch, that one has fewer (agnes.first) and each next one twice as many as the one before up to H,
+ * and what remains is cut evenly, so that the last is no small one either: the next epoch's is gathered beside it. */
+static struct cut cut_of(const struct epoch *e, uint32_t h)
+{
+    const struct agnes_sizes *const sizes = &e->agnes->setup.sizes;
+    const bool grows = e->gathered == 0 && sizes->first < sizes->hyperbatch;
+    uint32_t size = grows ? sizes->first : sizes->hyperbatch;
+    struct cut cut = {.count = 0};
+    for (uint32_t i = 0; i <= h; i++) {
+        cut.first += cut.count;
+        const uint32_t left = sizes->batches - cut.first;
+        cut.count = gnn_min_u32(size, left);
+        if (grows && left > 0)
+            cut.count = gnn_min_u32(cut.count, (uint32_t)gnn_div_up(left, gnn_div_up(left, sizes->hyperbatch)));
+        size = (uint32_t)gnn_min_u64(2 * (uint64_t)size, sizes->hyperbatch);
+    }
+    return cut;
+}
+
+static uint32_t count_hyperbatches(const struct epoch *e)
+{
+    uint32_t h = 0;
+    while (cut_of(e, h).count > 0)
+        h++;
+    return h;
+}
+
+/* What hyperbatch h is counted in: the epoch that trains it. */
+static struct agnes_counts *counts_of(struct epoch *e, uint32_t h)
+{
+    return h < e->hyperbatches ? &e->counts : &e->agnes->next_hold;
 }
 
 /* ---- sampling ---- */
 
+/* Gives hyperbatch h its mini-batches; the one behind the last is the next epoch's first. */
+static enum gnn_status begin_hyperbatch(struct epoch *e, uint32_t h, struct gnn_err *err)
+{
+    const struct agnes_sizes *const sizes = &e->agnes->setup.sizes;
+    struct gnn_batch_order *const order = &e->agnes->order;
+    if (h < e->hyperbatches) {
+        const struct cut cut = cut_of(e, h);
+        return agnes_hyperbatch_begin(hyperbatch_of(e, h), e->number, cut.first, cut.count, order, err);
+    }
+    gnn_batch_order_begin(order, e->number + 1);
+    const uint32_t count = gnn_min_u32(sizes->hyperbatch, sizes->batches);
+    return agnes_hyperbatch_begin(hyperbatch_of(e, h), e->number + 1, 0, count, order, err);
+}
+
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    for (uint32_t h = 0; h < e->hyperbatches; h++) {
+    for (uint32_t h = e->gathered; h < e->hyperbatches + e->next; h++) {
         struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
         struct gnn_stream_file_counters written;
-        GNN_TRY(gnn_progress_wait(e->progress, TRAINED, (int64_t)h - 1 - e->ahead));
-        GNN_TRY(agnes_hyperbatch_begin(hyperbatch, h, &e->agnes->order, err));
-        GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, err));
+        GNN_TRY(wait_passed(e, TRAINED, (int64_t)h - 1 - e->ahead));
+        GNN_TRY(begin_hyperbatch(e, h, err));
+        GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, &counts_of(e, h)->samples, err));
         GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written, err));
         e->spool_write_bytes += written.written_bytes;
         e->spool_writes += written.writes;
@@ -74,10 +137,11 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    for (uint32_t h = 0; h < e->hyperbatches; h++) {
-        GNN_TRY(gnn_progress_wait(e->progress, SAMPLED, (int64_t)h + 1));
-        GNN_TRY(gnn_progress_wait(e->progress, TRAINED, (int64_t)h - e->ahead));
-        GNN_TRY(agnes_gathering_run(e->agnes->gathering, hyperbatch_of(e, h), rows_of(e, h), err));
+    for (uint32_t h = e->gathered; h < e->hyperbatches + e->next; h++) {
+        GNN_TRY(wait_passed(e, SAMPLED, (int64_t)h + 1));
+        GNN_TRY(wait_passed(e, TRAINED, (int64_t)h - e->ahead));
+        GNN_TRY(agnes_gathering_run(e->agnes->gathering, hyperbatch_of(e, h), rows_of(e, h),
+                                    &counts_of(e, h)->spilled_rows, err));
         worker->items += hyperbatch_of(e, h)->count;
         gnn_progress_add(e->progress, GATHERED);
     }
@@ -127,12 +191,12 @@ static enum gnn_status assemble_stage(void *ctx, struct gnn_worker *worker, stru
 {
     struct epoch *const e = ctx;
     for (uint32_t h = 0; h < e->hyperbatches; h++) {
-        GNN_TRY(gnn_progress_wait(e->progress, GATHERED, (int64_t)h + 1));
+        GNN_TRY(wait_passed(e, GATHERED, (int64_t)h + 1));
         if (e->ahead == 0) /* the round's other half */
-            GNN_TRY(gnn_progress_wait(e->progress, SAMPLED, gnn_min_u32(h + 2, e->hyperbatches)));
+            GNN_TRY(wait_passed(e, SAMPLED, gnn_min_u32(h + 2, e->hyperbatches)));
         GNN_TRY(assemble_hyperbatch(e, h, worker, err));
         agnes_hyperbatch_clear(hyperbatch_of(e, h));
-        GNN_TRY(gnn_progress_wait(e->progress, STEPPED, (int64_t)h + 1));
+        GNN_TRY(wait_passed(e, STEPPED, (int64_t)h + 1));
         gnn_progress_add(e->progress, TRAINED);
     }
     gnn_queue_done(e->assembled);
@@ -181,7 +245,6 @@ static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipelin
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    GNN_TRY(gnn_progress_open(e->env->world, COUNTS, &e->progress, err));
     GNN_TRY(gnn_progress_join(e->progress, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", 1, sample_stage, e, err));
     GNN_TRY(gnn_team_stage(e->agnes->sampling_team, pipeline, "sample-work", err));
@@ -209,7 +272,7 @@ static uint64_t bucket_permille(const struct gnn_epoch_result *out, uint64_t buc
 
 struct gathered {
     struct agnes_stage_counters stage;
-    uint64_t needed, cached, spilled; /* rows */
+    uint64_t needed, cached; /* rows */
 };
 
 static void report_gathering(const struct epoch *e, const struct gathered *gathered, struct gnn_epoch_result *out)
@@ -225,8 +288,9 @@ static void report_gathering(const struct epoch *e, const struct gathered *gathe
     counters->requested_bytes += blocks->read_bytes + assembly->spool_read_bytes + assembly->spill_read_bytes;
     counters->rows_asked = e->trained_rows;
     counters->rows_read = gathered->needed + (uint64_t)assembly->spill_reads * agnes->setup.sizes.rows;
-    counters->cache_misses = gathered->spilled;
-    counters->cache_hits = e->trained_rows > gathered->spilled ? e->trained_rows - gathered->spilled : 0;
+    const uint64_t spilled = e->counts.spilled_rows;
+    counters->cache_misses = spilled;
+    counters->cache_hits = e->trained_rows > spilled ? e->trained_rows - spilled : 0;
     counters->requested_write_bytes = e->spool_write_bytes + written_bytes;
     counters->requested_write_ios = e->spool_writes + written_bytes / agnes->setup.sizes.block_bytes;
     gnn_epoch_figure(out, "cache_rows", agnes->setup.sizes.cache_rows);
@@ -245,10 +309,10 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
     struct gnn_counters *const counters = &out->counters;
     struct agnes_stage_counters sampling;
     struct gathered gathered = {.needed = 0};
-    agnes_sampling_counters(agnes->sampling, &counters->sample, &sampling);
+    counters->sample = e->counts.samples;
+    agnes_sampling_counters(agnes->sampling, &sampling);
     if (agnes->gathering != NULL)
-        agnes_gathering_counters(agnes->gathering, &gathered.stage, &gathered.needed, &gathered.cached,
-                                 &gathered.spilled);
+        agnes_gathering_counters(agnes->gathering, &gathered.stage, &gathered.needed, &gathered.cached);
     const uint64_t bucket_ns = sampling.bucket_ns + gathered.stage.bucket_ns;
     counters->needed_bytes =
         counters->sample.sampled_edges * e->env->dataset->id_bytes + e->trained_rows * e->env->dataset->row_bytes;
@@ -273,30 +337,62 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
 
 /* ---- an epoch ---- */
 
-static void begin(struct agnes *agnes, uint64_t epoch)
+enum gnn_status agnes_progress_open(struct agnes *agnes, struct gnn_err *err)
 {
-    gnn_batch_order_begin(&agnes->order, epoch);
-    agnes_sampling_begin(agnes->sampling, epoch);
+    return gnn_progress_open(agnes->setup.env->world, COUNTS, &agnes->progress, err);
+}
+
+/* Frees what is sampled or gathered: a failed epoch's, or that of an epoch which does not come next. */
+static void forget(struct agnes *agnes)
+{
+    for (uint32_t i = 0; i < agnes->setup.sizes.alive; i++)
+        agnes_hyperbatch_clear(&agnes->hyperbatches[i]);
+    gnn_progress_clear(agnes->progress);
+    agnes->next_hold = (struct agnes_counts){.spilled_rows = 0};
+}
+
+/* Takes over the hyperbatch that the epoch before has gathered for this one, if it has. */
+static void take_over(struct epoch *e)
+{
+    struct agnes *const agnes = e->agnes;
+    if (agnes->next_epoch != e->number)
+        forget(agnes);
+    e->counts = agnes->next_hold;
+    agnes->next_hold = (struct agnes_counts){.spilled_rows = 0};
+    e->first = gnn_progress_count(e->progress, TRAINED);
+    e->gathered = (uint32_t)(gnn_progress_count(e->progress, SAMPLED) - e->first);
+    assert(e->gathered <= 1);
+}
+
+static void begin(struct epoch *e)
+{
+    struct agnes *const agnes = e->agnes;
+    const bool over_epochs = agnes->setup.config->overlap == AGNES_OVERLAP_EPOCHS;
+    take_over(e);
+    e->hyperbatches = count_hyperbatches(e);
+    e->next = over_epochs && e->number + 1 < e->env->workload->epochs ? 1 : 0;
+    gnn_batch_order_begin(&agnes->order, e->number);
+    agnes_sampling_begin(agnes->sampling);
     if (agnes->gathering == NULL)
         return;
     gnn_training_begin(&agnes->training);
     agnes_gathering_begin(agnes->gathering);
-    agnes_assembly_begin(agnes->assembly, epoch);
+    agnes_assembly_begin(agnes->assembly, e->number);
 }
 
 enum gnn_status agnes_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct agnes *const agnes = state;
-    const struct agnes_sizes *const sizes = &agnes->setup.sizes;
     struct epoch e = {.agnes = agnes,
                       .env = agnes->setup.env,
-                      .hyperbatches = (uint32_t)gnn_div_up(sizes->batches, sizes->hyperbatch),
-                      .ahead = agnes->setup.config->overlap == AGNES_OVERLAP_FULL ? 1 : 0};
-    begin(agnes, epoch);
+                      .number = epoch,
+                      .progress = agnes->progress,
+                      .ahead = agnes->setup.config->overlap == AGNES_OVERLAP_ROUND ? 0 : 1};
+    begin(&e);
     const enum gnn_status status = gnn_epoch_run(e.env, add_stages, &e, out, err);
-    gnn_progress_close(e.progress);
     report(&e, out);
-    for (uint32_t i = 0; i < sizes->alive; i++) /* what a failed epoch left */
-        agnes_hyperbatch_clear(&agnes->hyperbatches[i]);
+    if (status != GNN_OK)
+        forget(agnes);
+    agnes->next_epoch = epoch + 1;
     return status;
 }

@@ -8,12 +8,13 @@ struct agnes_gathering {
     struct gnn_team *team;
     struct agnes_block_reader *reader;
     struct agnes_bucket bucket;
-    atomic_uint_fast64_t cached_rows, spilled_rows;
+    atomic_uint_fast64_t cached_rows;
     uint64_t needed_rows; /* the driver's */
 
     /* of the hyperbatch being gathered: workers may look at it after the driver has left on a failure */
     const struct agnes_hyperbatch *hyperbatch;
     struct agnes_row_set rows;
+    atomic_uint_fast64_t spilled_rows;
 };
 
 /* ---- open, close ---- */
@@ -55,18 +56,16 @@ void agnes_gathering_begin(struct agnes_gathering *gathering)
     agnes_block_reader_begin(gathering->reader);
     agnes_bucket_begin(&gathering->bucket);
     atomic_store(&gathering->cached_rows, 0);
-    atomic_store(&gathering->spilled_rows, 0);
     gathering->needed_rows = 0;
 }
 
 void agnes_gathering_counters(const struct agnes_gathering *gathering, struct agnes_stage_counters *out,
-                              uint64_t *needed_rows, uint64_t *cached_rows, uint64_t *spilled_rows)
+                              uint64_t *needed_rows, uint64_t *cached_rows)
 {
     agnes_block_reader_counters(gathering->reader, &out->blocks);
     agnes_bucket_counters(&gathering->bucket, &out->bucket_entries, &out->bucket_ns);
     *needed_rows = gathering->needed_rows;
     *cached_rows = atomic_load(&gathering->cached_rows);
-    *spilled_rows = atomic_load(&gathering->spilled_rows);
 }
 
 /* ---- one block ---- */
@@ -134,11 +133,12 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, c
 /* ---- a hyperbatch ---- */
 
 enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering, struct agnes_hyperbatch *hyperbatch,
-                                    const struct agnes_row_set *rows, struct gnn_err *err)
+                                    const struct agnes_row_set *rows, uint64_t *spilled_rows, struct gnn_err *err)
 {
     struct agnes_bucket *const bucket = &gathering->bucket;
     gathering->hyperbatch = hyperbatch;
     gathering->rows = *rows;
+    atomic_store(&gathering->spilled_rows, 0);
     agnes_hyperbatch_lay(hyperbatch);
     agnes_feature_cache_clear(rows->cache);
     GNN_TRY(agnes_spill_begin(rows->spill, hyperbatch, err));
@@ -155,5 +155,6 @@ enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering, struct ag
         agnes_block_reader_serve(gathering->reader, bucket->needed, bucket->needed_count, serve_block, gathering, err);
     gnn_env_range(gathering->setup->env, NULL);
     GNN_TRY(status);
+    *spilled_rows += atomic_load(&gathering->spilled_rows);
     return agnes_spill_finish(rows->spill);
 }

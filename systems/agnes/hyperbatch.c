@@ -109,15 +109,17 @@ static enum gnn_status open_spool(struct agnes_hyperbatch *hyperbatch, struct gn
     return GNN_OK;
 }
 
-enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint32_t h,
-                                       const struct gnn_batch_order *order, struct gnn_err *err)
+enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint64_t epoch, uint32_t first,
+                                       uint32_t count, const struct gnn_batch_order *order, struct gnn_err *err)
 {
-    const struct agnes_sizes *const sizes = &hyperbatch->setup->sizes;
     assert(hyperbatch->count == 0);
     assert(hyperbatch->spool == NULL);
-    hyperbatch->first = h * sizes->hyperbatch;
-    assert(hyperbatch->first < sizes->batches);
-    hyperbatch->count = gnn_min_u32(sizes->batches - hyperbatch->first, sizes->hyperbatch);
+    assert(count > 0);
+    assert(count <= hyperbatch->setup->sizes.hyperbatch);
+    assert(first + (uint64_t)count <= hyperbatch->setup->sizes.batches);
+    hyperbatch->epoch = epoch;
+    hyperbatch->first = first;
+    hyperbatch->count = count;
     GNN_TRY(take_seeds(hyperbatch, order, err));
     return hyperbatch->setup->env->workload->sample_only ? GNN_OK : open_spool(hyperbatch, err);
 }

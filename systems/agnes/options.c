@@ -23,6 +23,10 @@ const struct gnn_option agnes_options[] = {
      .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
      .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = 1024 x 1000 seeds at scale 1 (2 an epoch of "
              "papers100m, 14 of yahoo); under a cap the one, up to that, for which fewest bytes are predicted."},
+    {.name = "first", .type = GNN_OPT_U32, .offset = FIELD(first), .unit = "batches", .def = "0", .max = 1 << 24,
+     .help = "Mini-batches of the first hyperbatch where none was gathered before, so that training waits for it; "
+             "twice as many of the next, and so on up to H, the rest cut evenly; 0 = H.",
+     .source = "ours; paper section 3.3: all of one size"},
     {.name = "accounting", .type = GNN_OPT_CHOICE, .offset = FIELD(accounting), .def = "full",
      .choices = WORDS("full", "paper"), .source = "paper section 4.1: paper",
      .help = "full: all memory counts against the cap; paper: the two buffers have a budget, nothing else counts."},
@@ -49,8 +53,9 @@ const struct gnn_option agnes_options[] = {
      .help = "Full staging buffers are written by the worker that filled them, or by writer threads, one a worker.",
      .source = "released code: sync"},
     {.name = "overlap", .type = GNN_OPT_CHOICE, .offset = FIELD(overlap), .def = "round",
-     .choices = WORDS("round", "full"), .source = "released code: round",
-     .help = "round: training runs alone after sampling and gathering; full: all three overlap."},
+     .choices = WORDS("round", "full", "epochs"), .source = "released code: round",
+     .help = "round: training runs alone after sampling and gathering; full: all three overlap; epochs: also the next "
+             "epoch's first hyperbatch and this one's last."},
     {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "0",
      .max = AGNES_WORKERS_MAX, .source = "paper section 4.1: 16, on 16 cores; Figure 10: 1 to 16; released code: 16",
      .help = "Worker threads of sampling, and as many of gathering (W); 0 = a core each, at most 16."},

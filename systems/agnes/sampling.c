@@ -29,7 +29,7 @@ struct agnes_sampling {
     struct agnes_bucket bucket;
     struct workspace *workspaces; /* (W) */
     uint64_t node_bound;          /* of a mini-batch */
-    uint64_t sample_key, epoch;
+    uint64_t sample_key;
 
     /* of the hop being sampled: workers may look at it after the driver has left on a failure */
     struct agnes_hyperbatch *hyperbatch;
@@ -110,26 +110,14 @@ void agnes_sampling_close(struct agnes_sampling *sampling)
     free(sampling);
 }
 
-void agnes_sampling_begin(struct agnes_sampling *sampling, uint64_t epoch)
+void agnes_sampling_begin(struct agnes_sampling *sampling)
 {
-    sampling->epoch = epoch;
-    for (uint32_t w = 0; w < sampling->setup->config->workers; w++)
-        sampling->workspaces[w].counters = (struct gnn_sample_counters){0};
     agnes_block_reader_begin(sampling->reader);
     agnes_bucket_begin(&sampling->bucket);
 }
 
-void agnes_sampling_counters(const struct agnes_sampling *sampling, struct gnn_sample_counters *samples,
-                             struct agnes_stage_counters *out)
+void agnes_sampling_counters(const struct agnes_sampling *sampling, struct agnes_stage_counters *out)
 {
-    for (uint32_t w = 0; w < sampling->setup->config->workers; w++) {
-        const struct gnn_sample_counters *const one = &sampling->workspaces[w].counters;
-        samples->batches += one->batches;
-        samples->sampled_nodes += one->sampled_nodes;
-        samples->sampled_edges += one->sampled_edges;
-        samples->batch_digest += one->batch_digest;
-        samples->spot_digest += one->spot_digest;
-    }
     agnes_block_reader_counters(sampling->reader, &out->blocks);
     agnes_bucket_counters(&sampling->bucket, &out->bucket_entries, &out->bucket_ns);
 }
@@ -138,8 +126,8 @@ void agnes_sampling_counters(const struct agnes_sampling *sampling, struct gnn_s
 
 static uint64_t draw_key(const struct agnes_sampling *sampling, uint32_t j)
 {
-    return gnn_draw_hop_key(sampling->sample_key, sampling->epoch, sampling->hyperbatch->batches[j].number,
-                            sampling->hop);
+    const struct agnes_hyperbatch *const hyperbatch = sampling->hyperbatch;
+    return gnn_draw_hop_key(sampling->sample_key, hyperbatch->epoch, hyperbatch->batches[j].number, sampling->hop);
 }
 
 static gnn_node to_old(const struct agnes_sampling *sampling, agnes_node v)
@@ -296,7 +284,7 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
 {
     const struct agnes_batch *const batch = &sampling->hyperbatch->batches[j];
     const uint32_t layer = sampling->env->workload->layers - sampling->hop, nodes = sampling->env->dataset->node_count;
-    const uint64_t layer_key = gnn_digest_layer_key(sampling->epoch, batch->number, layer),
+    const uint64_t layer_key = gnn_digest_layer_key(sampling->hyperbatch->epoch, batch->number, layer),
                    base = sampling->hyperbatch->base[j];
     const uint8_t *const counts = (const uint8_t *)sampling->drawn_counts.data + base;
     uint32_t *const col = drawn_of(sampling, j);
@@ -403,17 +391,33 @@ static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_er
     return gnn_team_each(sampling->team, hyperbatch->count, grow_list, sampling);
 }
 
+/* Adds what the workers counted of the hyperbatch. */
+static void add_samples(const struct agnes_sampling *sampling, struct gnn_sample_counters *samples)
+{
+    for (uint32_t w = 0; w < sampling->setup->config->workers; w++) {
+        const struct gnn_sample_counters *const one = &sampling->workspaces[w].counters;
+        samples->batches += one->batches;
+        samples->sampled_nodes += one->sampled_nodes;
+        samples->sampled_edges += one->sampled_edges;
+        samples->batch_digest += one->batch_digest;
+        samples->spot_digest += one->spot_digest;
+    }
+}
+
 enum gnn_status agnes_sampling_run(struct agnes_sampling *sampling, struct agnes_hyperbatch *hyperbatch,
-                                   struct gnn_err *err)
+                                   struct gnn_sample_counters *samples, struct gnn_err *err)
 {
     const struct gnn_workload *const load = sampling->env->workload;
     sampling->hyperbatch = hyperbatch;
+    for (uint32_t w = 0; w < sampling->setup->config->workers; w++)
+        sampling->workspaces[w].counters = (struct gnn_sample_counters){0};
     for (uint32_t hop = 1; hop <= load->layers; hop++) {
         sampling->hop = hop;
         sampling->fanout = load->fanout[hop - 1];
         assert(sampling->fanout <= GNN_FANOUT_MAX);
         GNN_TRY(sample_hop(sampling, err));
     }
+    add_samples(sampling, samples);
     if (!sampling->setup->config->gbuf_keep)
         agnes_block_reader_forget(sampling->reader);
     return GNN_OK;

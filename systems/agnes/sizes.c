@@ -220,7 +220,7 @@ static void choose_counts(const struct gnn_env *env, const struct agnes_config *
     const uint32_t hyperbatch =
         config->hyperbatch > 0 ? config->hyperbatch : (uint32_t)gnn_div_up(whole, hyperbatches_of(d));
     sizes->hyperbatch = gnn_max_u32(gnn_min_u32(hyperbatch, whole), 1);
-    sizes->alive = config->overlap == AGNES_OVERLAP_FULL ? AGNES_ALIVE_MAX : 2;
+    sizes->alive = config->overlap == AGNES_OVERLAP_ROUND ? 2 : AGNES_ALIVE_MAX;
     sizes->row_sets = env->workload->sample_only ? 0 : sizes->alive - 1;
     sizes->pool_frames = gnn_min_u32(config->depth + config->workers, gnn_max_u32(sizes->feature_blocks, 1));
 }
@@ -235,8 +235,9 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct agn
         return gnn_fail(err, GNN_EUSAGE,
                         "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
                         env->dataset->row_bytes, sizes->block_bytes);
-    if (config->overlap == AGNES_OVERLAP_FULL && env->workload->sample_only)
-        return gnn_fail(err, GNN_EUSAGE, "agnes.overlap=full overlaps training: leave it out of --sample-only");
+    if (config->overlap != AGNES_OVERLAP_ROUND && env->workload->sample_only)
+        return gnn_fail(err, GNN_EUSAGE, "agnes.overlap=%s overlaps training: leave it out of --sample-only",
+                        config->overlap == AGNES_OVERLAP_FULL ? "full" : "epochs");
     return GNN_OK;
 }
 
@@ -320,6 +321,7 @@ enum gnn_status agnes_size(const struct agnes_config *config, uint32_t graph_blo
     GNN_TRY(check_options(plan->env, config, sizes, err));
     if (config->hyperbatch == 0 && has_budget(plan->env, config))
         choose_hyperbatch(plan, config, sizes);
+    sizes->first = config->first > 0 ? gnn_min_u32(config->first, sizes->hyperbatch) : sizes->hyperbatch;
     add_parts(plan, config, sizes);
     choose_buffers(plan, config, sizes);
     gnn_plan_part(plan, "graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache",

@@ -24,14 +24,14 @@ GNN_MUST_CHECK enum gnn_status agnes_sampling_open(const struct agnes_setup *set
                                                    struct agnes_sampling **out, struct gnn_err *err);
 void agnes_sampling_close(struct agnes_sampling *sampling); /* accepts NULL */
 
-void agnes_sampling_begin(struct agnes_sampling *sampling, uint64_t epoch); /* sets the counters to zero */
-/* Samples all mini-batches of a hyperbatch that has its seeds. The driver's. GNN_EFORMAT: a graph block that is not
- * what the index says; GNN_EIO, GNN_ENOSPC of graph blocks and spool; GNN_ECANCELLED. */
+void agnes_sampling_begin(struct agnes_sampling *sampling); /* sets the counters to zero */
+/* Samples all mini-batches of a hyperbatch that has its seeds, and adds what was sampled to *samples. The driver's.
+ * GNN_EFORMAT: a graph block that is not what the index says; GNN_EIO, GNN_ENOSPC of graph blocks and spool;
+ * GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status agnes_sampling_run(struct agnes_sampling *sampling, struct agnes_hyperbatch *hyperbatch,
-                                                  struct gnn_err *err);
+                                                  struct gnn_sample_counters *samples, struct gnn_err *err);
 /* Since begin. Call when no worker is at work. */
-void agnes_sampling_counters(const struct agnes_sampling *sampling, struct gnn_sample_counters *samples,
-                             struct agnes_stage_counters *out);
+void agnes_sampling_counters(const struct agnes_sampling *sampling, struct agnes_stage_counters *out);
 
 /* Gathering of a hyperbatch, feature block by feature block (AGNES, KDD 2026, section 3.4 (2), Algorithm 1 lines 13 to
  * 17).
@@ -50,15 +50,15 @@ GNN_MUST_CHECK enum gnn_status agnes_gathering_open(const struct agnes_setup *se
 void agnes_gathering_close(struct agnes_gathering *gathering); /* accepts NULL */
 
 void agnes_gathering_begin(struct agnes_gathering *gathering); /* sets the counters to zero */
-/* Brings every row that a sampled hyperbatch needs into `rows`. The driver's. GNN_EIO, GNN_ENOSPC of feature blocks and
- * spill; GNN_ECANCELLED. */
+/* Brings every row that a sampled hyperbatch needs into `rows`, and adds those that were spilled, for every mini-batch
+ * that needs one, to *spilled_rows. The driver's. GNN_EIO, GNN_ENOSPC of feature blocks and spill; GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering,
                                                    struct agnes_hyperbatch *hyperbatch,
-                                                   const struct agnes_row_set *rows, struct gnn_err *err);
-/* Since begin. Call when no worker is at work. needed_rows: different ones of a hyperbatch;
- * spilled_rows: for every mini-batch that needs one. */
+                                                   const struct agnes_row_set *rows, uint64_t *spilled_rows,
+                                                   struct gnn_err *err);
+/* Since begin. Call when no worker is at work. needed_rows: different ones of a hyperbatch. */
 void agnes_gathering_counters(const struct agnes_gathering *gathering, struct agnes_stage_counters *out,
-                              uint64_t *needed_rows, uint64_t *cached_rows, uint64_t *spilled_rows);
+                              uint64_t *needed_rows, uint64_t *cached_rows);
 
 /* Assembly of the input of one mini-batch, one mini-batch ahead of training (AGNES, KDD 2026, section 3.4 (2): "moved
  * to a contiguous memory space"): its blocks come back from the spool and its spilled rows from the spill file; cached,

@@ -52,6 +52,7 @@ static enum gnn_status open_sampling(struct agnes *agnes, struct gnn_err *err)
     GNN_NEW(agnes->hyperbatches, setup->sizes.alive, err, "agnes hyperbatches");
     for (uint32_t i = 0; i < setup->sizes.alive; i++)
         GNN_TRY(agnes_hyperbatch_open(setup, &agnes->hyperbatches[i], err));
+    GNN_TRY(agnes_progress_open(agnes, err));
     GNN_TRY(gnn_team_open(setup->env->world, setup->config->workers, &agnes->sampling_team, err));
     return agnes_sampling_open(setup, agnes->sampling_team, &agnes->sampling, err);
 }
@@ -92,7 +93,10 @@ static void agnes_intend(const void *state, struct gnn_intent *intent)
     struct gnn_world *const world = setup->env->world;
     const uint32_t how = setup->config->io == AGNES_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
     const uint32_t made = setup->files.prepared.written_bytes > 0 ? GNN_READS_MADE : 0;
-    gnn_intent_phases(intent, setup->sizes.hyperbatch, "agnes.hyperbatch");
+    if (setup->sizes.first < setup->sizes.hyperbatch) /* no part is like another */
+        gnn_intent_phases(intent, (uint32_t)intent->whole_batches, "agnes.first");
+    else
+        gnn_intent_phases(intent, setup->sizes.hyperbatch, "agnes.hyperbatch");
     gnn_intent_reads(intent, gnn_file_path(world, setup->files.graph), how | made);
     if (setup->files.features == NULL)
         return;
@@ -118,6 +122,7 @@ static void agnes_close(void *state)
     for (uint32_t i = 0; agnes->hyperbatches != NULL && i < agnes->setup.sizes.alive; i++)
         agnes_hyperbatch_close(&agnes->hyperbatches[i]);
     free(agnes->hyperbatches);
+    gnn_progress_close(agnes->progress);
     gnn_team_close(agnes->gathering_team);
     gnn_team_close(agnes->sampling_team);
     gnn_batch_order_close(&agnes->order);

@@ -35,7 +35,9 @@ static const struct {
     const char *words[7]; /* the last: NULL */
 } bases[] = {
     {"ginex", {"ginex.superbatch=3", "ginex.feature_cache=400K"}},
-    {"agnes", {"agnes.hyperbatch=3", "agnes.feature_cache=100K", "agnes.layout=random"}},
+    {"agnes",
+     {"agnes.hyperbatch=3", "agnes.feature_cache=100K", "agnes.layout=random", "agnes.overlap=epochs",
+      "agnes.first=1"}},
     {"diskgnn", {"diskgnn.segment=4", "diskgnn.disk_rows=500", "diskgnn.partitions=4", "diskgnn.checkpoint=64K"}},
     {"mariusgnn", {"mariusgnn.partitions=15", "mariusgnn.capacity=6", "mariusgnn.policy=replace"}},
     {"presort",

@@ -208,12 +208,14 @@ static void golden_times(void **state)
         {{RINGSAMPLER}, "69d702bd77b446b6", 4291439, 0, 297},
         {{RINGSAMPLER, SET("ringsampler.io=direct")}, "69d702bd77b446b6", 9603805, 0, 1827},
         {{RINGSAMPLER, SET("ringsampler.io=sorted")}, "69d702bd77b446b6", 6473447, 0, 241},
-        {{AGNES}, "69d702bd77b446b6", 30028177, 0, 418},
-        {{AGNES, SET("agnes.workers=16")}, "69d702bd77b446b6", 30399096, 0, 418},
-        {{AGNES, SET("agnes.overlap=full")}, "69d702bd77b446b6", 28336363, 0, 418},
+        {{AGNES}, "69d702bd77b446b6", 30028189, 0, 418},
+        {{AGNES, SET("agnes.workers=16")}, "69d702bd77b446b6", 30399108, 0, 418},
+        {{AGNES, SET("agnes.overlap=full")}, "69d702bd77b446b6", 28336375, 0, 418},
+        {{AGNES, SET("agnes.overlap=full"), SET("agnes.first=1")}, "69d702bd77b446b6", 55197120, 0, 808},
+        {{AGNES, SET("agnes.overlap=epochs"), "--epochs", "2"}, "6570cd7dd6291af8", 41838737, 0, 836},
         {{PYGPLUS, SET("pygplus.transfer=ahead")}, "69d702bd77b446b6", 48941461, 0, 5053},
         {{GINEX, SET("ginex.transfer=ahead")}, "69d702bd77b446b6", 22201698, 18156189, 2919},
-        {{AGNES, SET("agnes.transfer=blocking")}, "69d702bd77b446b6", 30136682, 0, 418},
+        {{AGNES, SET("agnes.transfer=blocking")}, "69d702bd77b446b6", 30136694, 0, 418},
         /* what changes when something happens, or how often, but no mini-batch */
         {{GNNDRIVE, SET("gnndrive.valid=batch")}, "69d702bd77b446b6", 34974044, 0, 5704},
         {{GNNDRIVE, SET("gnndrive.serial_extract=true")}, "69d702bd77b446b6", 37199366, 0, 5704},
@@ -293,15 +295,15 @@ static void golden_times(void **state)
          34377242,
          0,
          6410},
-        {{AGNES_SMALL, SET("agnes.spill=async")}, "69d702bd77b446b6", 46211724, 0, 5379},
-        {{AGNES, SET("agnes.setting=2")}, "69d702bd77b446b6", 34388304, 0, 445},
-        {{AGNES_SMALL, SET("agnes.policy=clock")}, "69d702bd77b446b6", 49873659, 0, 5379},
-        {{AGNES_SMALL, SET("agnes.gbuf_keep=true")}, "69d702bd77b446b6", 49898800, 0, 5373},
-        {{AGNES_SMALL, SET("agnes.resident_first=false")}, "69d702bd77b446b6", 50262690, 0, 5427},
-        {{AGNES_SMALL, SET("agnes.depth=1")}, "69d702bd77b446b6", 484555135, 0, 5379},
+        {{AGNES_SMALL, SET("agnes.spill=async")}, "69d702bd77b446b6", 46211736, 0, 5379},
+        {{AGNES, SET("agnes.setting=2")}, "69d702bd77b446b6", 34388316, 0, 445},
+        {{AGNES_SMALL, SET("agnes.policy=clock")}, "69d702bd77b446b6", 49873671, 0, 5379},
+        {{AGNES_SMALL, SET("agnes.gbuf_keep=true")}, "69d702bd77b446b6", 49898812, 0, 5373},
+        {{AGNES_SMALL, SET("agnes.resident_first=false")}, "69d702bd77b446b6", 50262702, 0, 5427},
+        {{AGNES_SMALL, SET("agnes.depth=1")}, "69d702bd77b446b6", 484555147, 0, 5379},
         {{AGNES_SMALL, SET("agnes.io=buffered")}, "69d702bd77b446b6", 22824787, 0, 465},
-        {{AGNES_SMALL, SET("agnes.layout=random")}, "69d702bd77b446b6", 50901975, 0, 5675},
-        {{AGNES_SMALL}, "69d702bd77b446b6", 49866767, 0, 5379},
+        {{AGNES_SMALL, SET("agnes.layout=random")}, "69d702bd77b446b6", 50901987, 0, 5675},
+        {{AGNES_SMALL}, "69d702bd77b446b6", 49866779, 0, 5379},
         {{DISKGNN}, "69d702bd77b446b6", 3880263, 0, 36},
         {{DISKGNN, "--compute", "cpu"}, "69d702bd77b446b6", 3894989, 0, 36},
         {{DISKGNN, SET("diskgnn.pipeline=false")}, "69d702bd77b446b6", 6189399, 0, 36},
@@ -369,7 +371,7 @@ static void golden_times_of_a_reach(void **state)
          12691742,
          1483},
         {{"--system", "ringsampler", "--memory", "24M"}, "9be57f7d77328ed1", 18530295, 0, 3309},
-        {{AGNES_SMALL}, "9be57f7d77328ed1", 19083180, 0, 2246},
+        {{AGNES_SMALL}, "9be57f7d77328ed1", 19083192, 0, 2246},
         {{DISKGNN_PAGES}, "9be57f7d77328ed1", 6468847, 0, 318},
         {{PRESORT}, "9be57f7d77328ed1", 7290441, 2958265, 822},
         {{PRESORT_FEW}, "35e3ce48d1c04a79", 15402035, 6179498, 2632},
@@ -710,6 +712,43 @@ static void packed_rows_are_swept_faster(void **state)
             fail_msg("case %zu: epochs of %lld and %lld, with packed rows %lld and %lld", c, (long long)wall_ns[0][0],
                      (long long)wall_ns[0][1], (long long)wall_ns[1][0], (long long)wall_ns[1][1]);
     }
+}
+
+enum { AGNES_EPOCHS = 3 };
+
+/* Gives the times of the epochs of AGNES, whose training takes twice as long as its reads and writes. */
+static void agnes_epochs_ns(const struct tiny_runs *t, const char *overlap, const char *first,
+                            json_int_t wall_ns[AGNES_EPOCHS])
+{
+    const char *const more[] = {
+        "--system", "agnes", "--batch",  "10",  "--fanout",  "10,10,10",
+        "--hidden", "256",   "--epochs", "3",   "--compute", "model:tests/golden/machine.ini/cpu",
+        "--set",    overlap, "--set",    first, "--set",     "agnes.hyperbatch=16",
+        NULL};
+    int exit_status;
+    json_t *const run = golden_run(t, more, &exit_status);
+    assert_int_equal(exit_status, 0);
+    for (size_t epoch = 0; epoch < AGNES_EPOCHS; epoch++)
+        wall_ns[epoch] = whole(json_array_get(json_object_get(run, "epochs"), epoch), NULL, "wall_ns");
+    json_decref(run);
+}
+
+/* What an epoch waits for before its first mini-batch trains: a small hyperbatch; from the second epoch on, none. */
+static void agnes_waits_for_a_small_hyperbatch_or_none(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    json_int_t full[AGNES_EPOCHS], small[AGNES_EPOCHS], over[AGNES_EPOCHS], both[AGNES_EPOCHS];
+    agnes_epochs_ns(t, "agnes.overlap=full", "agnes.first=0", full);
+    agnes_epochs_ns(t, "agnes.overlap=full", "agnes.first=4", small);
+    agnes_epochs_ns(t, "agnes.overlap=epochs", "agnes.first=0", over);
+    agnes_epochs_ns(t, "agnes.overlap=epochs", "agnes.first=4", both);
+    for (size_t epoch = 0; epoch < AGNES_EPOCHS; epoch++) {
+        assert_in_range(small[epoch], full[epoch] * 85 / 100, full[epoch] * 97 / 100);
+        if (epoch > 0)
+            assert_in_range(over[epoch], full[epoch] * 75 / 100, full[epoch] * 82 / 100);
+    }
+    assert_in_range(over[0], full[0], full[0] * 104 / 100); /* reads for the next one, too */
+    assert_in_range(both[0], over[0] * 85 / 100, over[0] * 95 / 100);
 }
 
 /* The paper's sixteen workers are no slower than one. */
@@ -1085,6 +1124,7 @@ int main(void)
         cmocka_unit_test(switches_take_their_time),
         cmocka_unit_test(parts_take_their_times),
         cmocka_unit_test(packed_rows_are_swept_faster),
+        cmocka_unit_test(agnes_waits_for_a_small_hyperbatch_or_none),
         cmocka_unit_test(more_workers_never_slow_agnes),
         cmocka_unit_test(threads_follow_the_cores_of_the_world),
         cmocka_unit_test(no_loss_and_no_accuracy),

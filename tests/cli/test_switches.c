@@ -166,6 +166,8 @@ static const struct switch_case cases[] = {
     {"agnes.cache_rank", "count", "counters.cache_misses", {SMALL_BUFFERS}},
     {"agnes.spill", "async", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.overlap", "full", "wall_ns", {"--set", "agnes.hyperbatch=2"}},
+    {"agnes.overlap", "epochs", "wall_ns", {"--set", "agnes.hyperbatch=2", "--epochs", "2"}},
+    {"agnes.first", "1", "figures.hyperbatches", {"--set", "agnes.hyperbatch=2"}},
     {"agnes.workers", "5", "stage.sample-work", {NULL}},
     {"agnes.depth", "1", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.io", "buffered", "counters.device_read_bytes", {NULL}},

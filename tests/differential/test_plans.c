@@ -39,6 +39,7 @@ static const struct planned variants[] = {
     {"ringsampler", OPTIONS("threads=2", "io=direct", "dedupe=sort", "register_buffer=true")},
     {"agnes", OPTIONS("block=4K", "hyperbatch=3", "workers=3")},
     {"agnes", OPTIONS("block=8K", "feature_cache=64K", "overlap=full")},
+    {"agnes", OPTIONS("block=8K", "feature_cache=64K", "overlap=epochs", "first=1")},
     {"diskgnn", OPTIONS("partitions=4", "segment=3", "samplers=3")},
     {"diskgnn", OPTIONS("cache_ratio=20", "gpu_share=25", "disk_rows=300")},
     {"mariusgnn", OPTIONS("partitions=8", "capacity=4", "loaders=3")},

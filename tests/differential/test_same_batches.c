@@ -242,6 +242,8 @@ static void test_losses_agree_to_the_bit(void **state)
         {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "spill=async", "feature_cache=1K")},
         {"agnes",
          OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "overlap=full", "cache_rank=count", "feature_cache=2K")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "first=1", "overlap=epochs", "feature_cache=2K",
+                          "spill=async", "gbuf_keep=true")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=1")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=4", "segment=3", "disk_rows=30", "rings=3")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "assembly=scatter")},

@@ -38,7 +38,7 @@ static const char *const ring_direct[] = {"io=mapped", "extract_depth=5", "prefe
 static const char *const agnes_buffered[] = {"io=buffered", "block=4K",         "hyperbatch=4",
                                              "workers=3",   "feature_cache=4K", NULL};
 static const char *const agnes_direct[] = {"block=4K",        "hyperbatch=3",    "layout=input",
-                                           "spill=async",     "overlap=full",    "depth=2",
+                                           "spill=async",     "overlap=epochs",  "depth=2",
                                            "graph_buffer=8K", "feature_cache=1", NULL};
 
 static const char *const diskgnn_buffered[] = {"io=buffered",   "segment=4",    "disk_rows=60", "rings=2", "samplers=2",

@@ -878,6 +878,113 @@ static void test_every_seed_once_whatever_the_tails(void **state)
     fixture_close(&f);
 }
 
+/* Where training waits for the first hyperbatch it has few mini-batches, and each next one twice as many, up to H; over
+ * epochs it waits once. */
+static void test_the_first_hyperbatch_is_small_where_training_waits(void **state)
+{
+    (void)state;
+    const struct {
+        const char *const *options;
+        uint64_t hyperbatches[3];
+    } cases[] = {
+        {OPTIONS("io=buffered", "hyperbatch=4"), {2, 2, 2}},
+        {OPTIONS("io=buffered", "hyperbatch=4", "overlap=full"), {2, 2, 2}},
+        {OPTIONS("io=buffered", "hyperbatch=4", "overlap=full", "first=1"), {4, 4, 4}},   /* 1, 2, 3, 2 */
+        {OPTIONS("io=buffered", "hyperbatch=5", "overlap=full", "first=2"), {3, 3, 3}},   /* 2, 3, 3 */
+        {OPTIONS("io=buffered", "hyperbatch=4", "overlap=full", "first=9"), {2, 2, 2}},   /* H at most */
+        {OPTIONS("io=buffered", "hyperbatch=4", "overlap=epochs", "first=1"), {4, 2, 2}}, /* then 4, 4 */
+        {OPTIONS("io=buffered", "hyperbatch=3", "overlap=epochs", "first=3"), {3, 3, 3}}, /* 3, 3, 2 */
+        {OPTIONS("io=buffered", "overlap=epochs"), {1, 1, 1}},
+    };
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        train_run_init(&run, f.world, "agnes");
+        run.options = cases[c].options;
+        run.check_rows = true;
+        run.workload.epochs = 3;
+        must(train_run_open(&run, &f.graph), &run.err);
+        for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            run_epoch(&run, epoch);
+            train_run_each_seed_once(&run);
+            assert_int_equal(train_run_extra(&run, "hyperbatches"), cases[c].hyperbatches[epoch]);
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+enum { RUN_EPOCHS = 3 };
+
+/* Returns the feature blocks that each epoch of a run reads. */
+static void block_reads(struct fixture *f, const char *overlap, uint64_t reads[RUN_EPOCHS])
+{
+    struct train_run run;
+    train_run_init(&run, f->world, "agnes");
+    run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=4", "feature_cache=1M", overlap);
+    run.workload.epochs = RUN_EPOCHS;
+    must(train_run_open(&run, &f->graph), &run.err);
+    for (uint64_t epoch = 0; epoch < RUN_EPOCHS; epoch++) {
+        run_epoch(&run, epoch);
+        reads[epoch] = train_run_extra(&run, "feature_block_reads");
+    }
+    train_run_close(&run);
+}
+
+/* Over epochs the same blocks are read, those of an epoch's first hyperbatch by the epoch before; the last epoch reads
+ * nothing for one that does not come. */
+static void test_the_next_epoch_is_gathered_ahead(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    uint64_t alone[RUN_EPOCHS], over[RUN_EPOCHS];
+    block_reads(&f, "overlap=full", alone);
+    block_reads(&f, "overlap=epochs", over);
+    assert_true(over[0] > alone[0] + alone[0] / 4); /* three hyperbatches of two */
+    assert_true(over[1] > alone[1] - alone[1] / 4 && over[1] < alone[1] + alone[1] / 4);
+    assert_true(over[2] < alone[2] - alone[2] / 4);
+    assert_int_equal(over[0] + over[1] + over[2], alone[0] + alone[1] + alone[2]);
+    fixture_close(&f);
+}
+
+/* What was gathered for an epoch that does not come next is thrown away, and so is what a stopped epoch left. */
+static void test_another_epoch_than_was_gathered(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    uint64_t digests[RUN_EPOCHS];
+    for (int way = 0; way < 3; way++) {
+        struct train_run run;
+        train_run_init(&run, f.world, "agnes");
+        run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "overlap=epochs", "feature_cache=20K");
+        run.check_rows = true;
+        run.workload.epochs = RUN_EPOCHS + 1;
+        must(train_run_open(&run, &f.graph), &run.err);
+        for (uint64_t epoch = 0; epoch < RUN_EPOCHS; epoch++) {
+            if (way == 1 && epoch == 1) /* 0 has gathered for it */
+                continue;
+            if (way == 2 && epoch == 1) { /* stopped after its second mini-batch */
+                run.stop_after = 2;
+                assert_int_equal(train_run_epoch(&run, epoch), GNN_ECANCELLED);
+                run.stop_after = 0;
+                atomic_store(&run.stop, false);
+                run.err = (struct gnn_err){.status = GNN_OK};
+            }
+            must(train_run_epoch(&run, epoch), &run.err);
+            assert_int_equal(run.wrong_values, 0);
+            train_run_each_seed_once(&run);
+            const uint64_t digest = run.result.counters.sample.batch_digest;
+            assert_true(way == 0 || digest == digests[epoch]);
+            digests[epoch] = digest;
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 /* ---- the automatic hyperbatch ---- */
 
 /* Returns the bytes that an epoch reads and writes under a cap; 0 when the options do not fit it. */
@@ -1096,11 +1203,15 @@ static void test_refusals_name_the_parameter(void **state)
     }
     struct train_run run;
     train_run_init(&run, f.world, "agnes");
-    run.options = OPTIONS("overlap=full", "io=buffered");
-    run.workload.sample_only = true;
-    struct gnn_memory_plan plan;
-    assert_int_equal(train_run_plan(&run, &f.graph, &plan), GNN_EUSAGE);
-    free(run.config);
+    for (int over = 0; over < 2; over++) {
+        run.options = over != 0 ? OPTIONS("overlap=epochs", "io=buffered") : OPTIONS("overlap=full", "io=buffered");
+        run.workload.sample_only = true;
+        run.err = (struct gnn_err){.status = GNN_OK};
+        struct gnn_memory_plan plan;
+        assert_int_equal(train_run_plan(&run, &f.graph, &plan), GNN_EUSAGE);
+        assert_non_null(strstr(run.err.message, run.options[0]));
+        free(run.config);
+    }
     fixture_close(&f);
 }
 
@@ -1124,6 +1235,9 @@ int main(void)
         cmocka_unit_test(test_a_hyperbatch_never_reads_more_than_its_mini_batches),
         cmocka_unit_test(test_resident_blocks_are_hits),
         cmocka_unit_test(test_every_seed_once_whatever_the_tails),
+        cmocka_unit_test(test_the_first_hyperbatch_is_small_where_training_waits),
+        cmocka_unit_test(test_the_next_epoch_is_gathered_ahead),
+        cmocka_unit_test(test_another_epoch_than_was_gathered),
         cmocka_unit_test(test_the_automatic_hyperbatch_is_near_the_best),
         cmocka_unit_test(test_the_smallest_accepted_cap_is_kept),
         cmocka_unit_test(test_the_lists_of_a_hyperbatch_are_planned),
