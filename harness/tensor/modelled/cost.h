@@ -1,5 +1,5 @@
 /* What every tensor operation costs: floating-point operations, bytes, launches; and how long that takes on a given
- * roofline. The one place that knows formulas; modelled.c knows time lines.
+ * roofline. The one place that knows formulas; timeline.c knows time lines.
  *
  * Counting rules
  *   - reals are 4 bytes; a matrix is read or written once (caches hold what an op reads twice)
