@@ -1,9 +1,8 @@
 /* A profile's text into figures. One table says for every key its section, unit, place and limits; the README of
  * workloads/hardware says the same for people. */
-#include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
 #include "harness/base/units.h"
-#include "harness/world/profile.h"
+#include "harness/world/profile_draft.h"
 #include "harness/world/profile_text.h"
 
 #include <assert.h>
@@ -14,21 +13,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum unit {
-    UNIT_COUNT,
-    UNIT_BYTES,
-    UNIT_PS,
-    UNIT_NS,
-    UNIT_RATE,
-    UNIT_PER_S,
-    UNIT_FLOPS,
-    UNIT_HZ,
-    UNIT_VERSION,
-    UNIT_CORES,
-    UNIT_MOMENT,
-    UNIT_TEXT
-};
-
 /* Which profiles need the key. */
 enum need {
     NEED_ALWAYS,
@@ -38,14 +22,6 @@ enum need {
     NEED_SPARE,    /* a cost that no profile needs: without it a plainer model holds */
     NEED_GPU,      /* if [gpu] is there */
     NEED_RELEASED, /* of a file of [released] costs, which has nothing else */
-};
-
-/* The figures as they are read, before they become a profile. */
-struct draft {
-    struct gnn_profile profile;
-    uint64_t read_latency_ps, read_iops, read_bytes_per_s;
-    char costs[GNN_NAME_MAX];
-    char model[128];
 };
 
 struct field {
@@ -62,11 +38,7 @@ struct field {
 #define IN_CPU(member) PLACE(profile.cpu.member)
 #define WORK(kind) offsetof(struct draft, profile.cpu.work_ps) + sizeof(uint64_t) * (kind), sizeof(uint64_t)
 
-#define COUNT_MAX UINT64_C(65536)
 #define BYTES_MAX (UINT64_C(1) << 56)
-#define RATE_MAX UINT64_C(1000000000000000000)
-#define SECOND_PS UINT64_C(1000000000000)
-#define SECOND_NS UINT64_C(1000000000)
 
 static const struct field fields[] = {
     {"machine", "machine_id", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.machine_id), 0, 0},
@@ -154,153 +126,11 @@ static const struct field fields[] = {
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+_Static_assert((size_t)FIELD_COUNT <= GNN_PROFILE_KEYS_MAX, "parse.seen has one for each");
 
-static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.", scattered_prefix[] = "read_scattered_us.",
-                  released_section[] = "released";
+static const char released_section[] = "released";
 
-struct parse {
-    const char *path; /* of the file being read: the profile's or that of its costs */
-    struct draft draft;
-    bool seen[FIELD_COUNT];
-    uint32_t depths_line, gpu_line;
-    bool released;      /* the file is one of [released] costs */
-    XXH3_state_t *hash; /* over the texts read */
-    struct gnn_err *err;
-};
-
-/* ---- one value ---- */
-
-struct suffix {
-    const char *text;
-    uint64_t factor;
-};
-
-static const struct suffix count_units[] = {{"", 1}, {NULL, 0}};
-static const struct suffix ps_units[] = {{"ps", 1},         {"ns", 1000},     {"us", 1000000},
-                                         {"ms", SECOND_NS}, {"s", SECOND_PS}, {NULL, 0}};
-static const struct suffix ns_units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", SECOND_NS}, {NULL, 0}};
-static const struct suffix us_units[] = {{"", 1000000}, {NULL, 0}}; /* the grid's plain microseconds */
-static const struct suffix rate_units[] = {
-    {"B/s", 1}, {"kB/s", 1000}, {"MB/s", 1000000}, {"GB/s", SECOND_NS}, {NULL, 0}};
-static const struct suffix per_s_units[] = {{"/s", 1}, {"k/s", 1000}, {"M/s", 1000000}, {NULL, 0}};
-static const struct suffix flops_units[] = {
-    {"MFLOP/s", 1000000}, {"GFLOP/s", SECOND_NS}, {"TFLOP/s", SECOND_PS}, {NULL, 0}};
-static const struct suffix hz_units[] = {{"MHz", 1000000}, {"GHz", SECOND_NS}, {NULL, 0}};
-static const struct suffix cores_units[] = {{"cores", 1000}, {NULL, 0}};
-
-static const struct suffix *const units_of[] = {
-    [UNIT_COUNT] = count_units, [UNIT_PS] = ps_units,       [UNIT_NS] = ns_units, [UNIT_RATE] = rate_units,
-    [UNIT_PER_S] = per_s_units, [UNIT_FLOPS] = flops_units, [UNIT_HZ] = hz_units, [UNIT_CORES] = cores_units,
-};
-
-/* What a message calls for. */
-static const char *const unit_words[] = {
-    [UNIT_COUNT] = "a plain integer",
-    [UNIT_BYTES] = "a size as 512, 128K, 24G",
-    [UNIT_PS] = "a time in ps, ns, us, ms or s, whole picoseconds",
-    [UNIT_NS] = "a time in ns, us, ms or s, whole nanoseconds",
-    [UNIT_RATE] = "a rate in B/s, kB/s, MB/s or GB/s (powers of 1000)",
-    [UNIT_PER_S] = "a rate as 98000/s, 98k/s or 1.5M/s",
-    [UNIT_FLOPS] = "a rate in MFLOP/s, GFLOP/s or TFLOP/s",
-    [UNIT_HZ] = "a clock in MHz or GHz",
-    [UNIT_VERSION] = "a kernel as 5.19",
-    [UNIT_CORES] = "a number of cores as 1.3cores",
-    [UNIT_MOMENT] = "a time in UTC as 2026-11-24T17:33:34Z",
-    [UNIT_TEXT] = "a text",
-};
-
-/* text[0..len) = DIGITS[.DIGITS]SUFFIX into a whole number of base units; false: it is none. */
-static bool parse_decimal(const char *text, size_t len, const struct suffix *units, uint64_t *out)
-{
-    size_t at = 0;
-    uint64_t mantissa = 0, divisor = 1;
-    bool point = false, digit = false;
-    for (; at < len && ((text[at] >= '0' && text[at] <= '9') || (text[at] == '.' && !point)); at++) {
-        if (text[at] == '.') {
-            point = true;
-            continue;
-        }
-        if (mantissa >= RATE_MAX || (point && divisor >= SECOND_PS))
-            return false;
-        mantissa = mantissa * 10 + (uint64_t)(text[at] - '0');
-        divisor *= point ? 10 : 1;
-        digit = true;
-    }
-    for (; digit && units->text != NULL; units++) {
-        if (strlen(units->text) != len - at || strncmp(units->text, text + at, len - at) != 0)
-            continue;
-        const unsigned __int128 scaled = (unsigned __int128)mantissa * units->factor;
-        if (scaled % divisor != 0 || scaled / divisor > UINT64_MAX)
-            return false;
-        *out = (uint64_t)(scaled / divisor);
-        return true;
-    }
-    return false;
-}
-
-static bool parse_size(const char *text, size_t len, uint64_t *out)
-{
-    char copy[32];
-    if (len == 0 || len >= sizeof copy)
-        return false;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    return gnn_parse_bytes(copy, out, NULL) == GNN_OK;
-}
-
-/* "5.19" into 5019. */
-static bool parse_version(const char *text, size_t len, uint64_t *out)
-{
-    const char *const point = memchr(text, '.', len);
-    uint64_t major, minor;
-    if (point == NULL || !parse_decimal(text, (size_t)(point - text), count_units, &major) ||
-        !parse_decimal(point + 1, len - (size_t)(point - text) - 1, count_units, &minor) || major > 99 || minor > 999)
-        return false;
-    *out = 1000 * major + minor;
-    return true;
-}
-
-static bool parse_moment(const char *text, size_t len, uint64_t *out)
-{
-    char copy[GNN_UTC_BYTES];
-    if (len >= sizeof copy)
-        return false;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    return gnn_parse_utc(copy, out, NULL) == GNN_OK;
-}
-
-/* text[0..len) in the unit of the field. */
-static bool parse_value(enum unit unit, const char *text, size_t len, uint64_t *out)
-{
-    if (unit == UNIT_BYTES)
-        return parse_size(text, len, out);
-    if (unit == UNIT_MOMENT)
-        return parse_moment(text, len, out);
-    return unit == UNIT_VERSION ? parse_version(text, len, out) : parse_decimal(text, len, units_of[unit], out);
-}
-
-static enum gnn_status refuse(struct parse *p, const struct gnn_ini_entry *entry, const char *what)
-{
-    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: %s", p->path, entry->line, entry->key, entry->value,
-                    what);
-}
-
-/* A figure is followed by where it comes from: a word, then perhaps ": why". *figure_len is the first part. */
-static enum gnn_status check_source(struct parse *p, const struct gnn_ini_entry *entry, size_t *figure_len)
-{
-    static const char *const words[] = {"stated", "datasheet", "measured", "derived", "assumed", NULL};
-    const size_t len = strcspn(entry->value, " \t");
-    const char *const source = entry->value + len + strspn(entry->value + len, " \t");
-    const size_t word_len = strcspn(source, " \t:");
-    *figure_len = len;
-    for (const char *const *word = words; *word != NULL; word++)
-        if (strlen(*word) == word_len && strncmp(*word, source, word_len) == 0)
-            return source[word_len] == '\0' || source[word_len] == ':'
-                       ? GNN_OK
-                       : refuse(p, entry, "what follows the source stands behind a colon");
-    return refuse(p, entry, "a figure is followed by its source: stated, datasheet, measured, derived or assumed");
-}
+/* ---- one entry ---- */
 
 static void store(struct draft *draft, const struct field *field, uint64_t value)
 {
@@ -318,137 +148,20 @@ static enum gnn_status parse_field(struct parse *p, const struct field *field, c
 {
     if (field->unit == UNIT_TEXT) {
         if (entry->value[0] == '\0' || strlen(entry->value) >= field->bytes)
-            return refuse(p, entry, "a text that is empty or too long");
+            return gnn_profile_refuse(p, entry, "a text that is empty or too long");
         memcpy((char *)&p->draft + field->offset, entry->value, strlen(entry->value) + 1);
         return GNN_OK;
     }
     size_t len;
     uint64_t value = 0;
-    GNN_TRY(check_source(p, entry, &len));
-    if (!parse_value(field->unit, entry->value, len, &value))
+    GNN_TRY(gnn_profile_check_source(p, entry, &len));
+    if (!gnn_profile_value(field->unit, entry->value, len, &value))
         return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: expected %s", p->path, entry->line, entry->key,
-                        entry->value, unit_words[field->unit]);
+                        entry->value, gnn_profile_unit_words(field->unit));
     if (value < field->min || value > field->max)
-        return refuse(p, entry, value < field->min ? "too small" : "too large");
+        return gnn_profile_refuse(p, entry, value < field->min ? "too small" : "too large");
     store(&p->draft, field, value);
     return GNN_OK;
-}
-
-/* ---- the read grid ---- */
-
-/* Parses "80.1,40.2": up to `max` numbers. Returns false when a part is no number. */
-static bool parse_list(const char *text, size_t len, const struct suffix *units, uint64_t *out, uint32_t max,
-                       uint32_t *count)
-{
-    *count = 0;
-    for (size_t at = 0; at <= len;) {
-        const char *const comma = memchr(text + at, ',', len - at);
-        const size_t part = comma != NULL ? (size_t)(comma - text) - at : len - at;
-        if (*count == max || !parse_decimal(text + at, part, units, &out[*count]) || out[*count] == 0 ||
-            out[*count] > SECOND_PS * 10)
-            return false;
-        ++*count;
-        at += part + 1;
-    }
-    return true;
-}
-
-static enum gnn_status parse_depths(struct parse *p, const struct gnn_ini_entry *entry)
-{
-    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
-    uint64_t values[GNN_PROFILE_DEPTHS_MAX];
-    size_t len;
-    GNN_TRY(check_source(p, entry, &len));
-    if (!parse_list(entry->value, len, count_units, values, GNN_PROFILE_DEPTHS_MAX, &storage->depth_count))
-        return refuse(p, entry, "expected up to 16 depths as 1,2,4");
-    for (uint32_t i = 0; i < storage->depth_count; i++) {
-        if (i == 0 ? values[i] != 1 : values[i] <= values[i - 1] || values[i] > COUNT_MAX)
-            return refuse(p, entry, "depths start at 1 and ascend");
-        storage->depth[i] = (uint32_t)values[i];
-    }
-    p->depths_line = entry->line;
-    return GNN_OK;
-}
-
-/* The times of one row, in the first `len` bytes of the entry's value. */
-static enum gnn_status parse_times(struct parse *p, const struct gnn_ini_entry *entry, size_t len,
-                                   uint64_t ps[GNN_PROFILE_DEPTHS_MAX])
-{
-    uint32_t count = 0;
-    if (!parse_list(entry->value, len, us_units, ps, GNN_PROFILE_DEPTHS_MAX, &count) ||
-        count != p->draft.profile.storage.depth_count)
-        return refuse(p, entry, "expected one time in plain microseconds for each of read_depths");
-    return GNN_OK;
-}
-
-static enum gnn_status parse_grid(struct parse *p, const struct gnn_ini_entry *entry)
-{
-    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
-    const char *const size_text = entry->key + strlen(grid_prefix);
-    const uint32_t at = storage->size_count;
-    uint64_t size = 0;
-    size_t len;
-    GNN_TRY(check_source(p, entry, &len));
-    if (storage->depth_count == 0)
-        return refuse(p, entry, "read_depths stands before the first row of the grid");
-    if (at == GNN_PROFILE_SIZES_MAX)
-        return refuse(p, entry, "more than 16 sizes");
-    if (!parse_size(size_text, strlen(size_text), &size) || size == 0 || size > UINT64_C(1) << 30 ||
-        (at > 0 && size <= storage->size_bytes[at - 1]))
-        return refuse(p, entry, "the key's size is at most 1G and above that of the row before");
-    GNN_TRY(parse_times(p, entry, len, storage->read_ps[at]));
-    storage->size_bytes[at] = size;
-    storage->size_count++;
-    return GNN_OK;
-}
-
-/* A row of scattered_ps: of a size that has its row of read_ps. */
-static enum gnn_status parse_scattered(struct parse *p, const struct gnn_ini_entry *entry)
-{
-    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
-    const char *const size_text = entry->key + strlen(scattered_prefix);
-    uint64_t size = 0;
-    uint32_t at = 0;
-    size_t len;
-    GNN_TRY(check_source(p, entry, &len));
-    const bool is_size = parse_size(size_text, strlen(size_text), &size);
-    while (at < storage->size_count && storage->size_bytes[at] != size)
-        at++;
-    if (!is_size || at == storage->size_count)
-        return refuse(p, entry, "the row read_us of this size stands before it");
-    if (storage->scattered_ps[at][0] != 0)
-        return refuse(p, entry, "a second row for one size");
-    return parse_times(p, entry, len, storage->scattered_ps[at]);
-}
-
-/* Returns the time between two completions. latency is that of a read of one page: a larger one takes its further bytes
- * at the device's bandwidth besides. */
-static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_t depth)
-{
-    const unsigned __int128 second = SECOND_PS;
-    const uint64_t more = size_bytes > GNN_PAGE_BYTES ? size_bytes - GNN_PAGE_BYTES : 0;
-    const uint64_t latency = (draft->read_latency_ps + (uint64_t)(more * second / draft->read_bytes_per_s)) / depth;
-    const uint64_t by_count = SECOND_PS / draft->read_iops;
-    const uint64_t by_bytes = (uint64_t)(size_bytes * second / draft->read_bytes_per_s);
-    return gnn_max_u64(latency, gnn_max_u64(by_count, by_bytes));
-}
-
-static void expand_curve(struct draft *draft)
-{
-    struct gnn_profile_storage *const storage = &draft->profile.storage;
-    assert(storage->size_count == 0);
-    assert(storage->depth_count == 0);
-    assert(storage->sector_bytes >= 512); /* twelve sizes up to 1 MiB */
-    _Static_assert(GNN_PROFILE_SIZES_MAX >= 12, "512 bytes to 1 MiB");
-    for (uint64_t size = storage->sector_bytes; size <= UINT64_C(1) << 20; size *= 2)
-        storage->size_bytes[storage->size_count++] = size;
-    for (uint32_t depth = 1; depth <= storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX; depth *= 2)
-        storage->depth[storage->depth_count++] = depth;
-    if (storage->depth[storage->depth_count - 1] < storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX)
-        storage->depth[storage->depth_count++] = storage->depth_max;
-    for (uint32_t s = 0; s < storage->size_count; s++)
-        for (uint32_t d = 0; d < storage->depth_count; d++)
-            storage->read_ps[s][d] = curve_ps(draft, storage->size_bytes[s], storage->depth[d]);
 }
 
 /* ---- sections ---- */
@@ -462,7 +175,7 @@ static enum gnn_status unknown_key(struct parse *p, const struct gnn_ini_section
         if (strcmp(fields[f].section, section->name) == 0)
             gnn_near_miss_offer(&near, fields[f].key);
     if (strcmp(section->name, "storage") == 0)
-        gnn_near_miss_offer(&near, depths_key);
+        gnn_near_miss_offer(&near, GNN_PROFILE_DEPTHS_KEY);
     return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": [%s] has no key \"%s\"%s", p->path, entry->line,
                     section->name, entry->key, gnn_near_miss_text(&near));
 }
@@ -470,12 +183,8 @@ static enum gnn_status unknown_key(struct parse *p, const struct gnn_ini_section
 static enum gnn_status parse_entry(struct parse *p, const struct gnn_ini_section *section,
                                    const struct gnn_ini_entry *entry)
 {
-    if (strcmp(section->name, "storage") == 0 && strcmp(entry->key, depths_key) == 0)
-        return parse_depths(p, entry);
-    if (strcmp(section->name, "storage") == 0 && strncmp(entry->key, grid_prefix, strlen(grid_prefix)) == 0)
-        return parse_grid(p, entry);
-    if (strcmp(section->name, "storage") == 0 && strncmp(entry->key, scattered_prefix, strlen(scattered_prefix)) == 0)
-        return parse_scattered(p, entry);
+    if (strcmp(section->name, "storage") == 0 && gnn_profile_is_of_grid(entry->key))
+        return gnn_profile_parse_grid(p, entry);
     for (uint32_t f = 0; f < FIELD_COUNT; f++)
         if (strcmp(fields[f].section, section->name) == 0 && strcmp(fields[f].key, entry->key) == 0) {
             p->seen[f] = true;
@@ -536,7 +245,7 @@ static enum gnn_status check_needs(struct parse *p, enum need need)
     for (uint32_t f = 0; f < FIELD_COUNT; f++)
         if (fields[f].need == need && !p->seen[f])
             return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] lacks %s = %s", p->path, fields[f].section, fields[f].key,
-                            unit_words[fields[f].unit]);
+                            gnn_profile_unit_words(fields[f].unit));
     return GNN_OK;
 }
 
@@ -614,7 +323,7 @@ static enum gnn_status check_storage(struct parse *p)
                         p->path);
     if (p->depths_line == 0) {
         GNN_TRY(check_needs(p, NEED_CURVE));
-        expand_curve(&p->draft);
+        gnn_profile_expand_curve(&p->draft);
     }
     return GNN_OK;
 }
