@@ -1,186 +1,16 @@
-#include "harness/run/machine.h"
+#include "harness/run/machine_state.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"
 #include "harness/base/own_memory.h"
-#include "harness/dataset/synthetic.h"
-#include "harness/run/fault_option.h"
-#include "harness/run/virtual_series.h"
 #include "harness/storage/read_times.h"
-#include "harness/tensor/cuda/plugin.h"
-#include "harness/tensor/group.h"
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-
-/* A sleep shorter than this is mostly the timer's own error: modelled host time is saved up to it. */
-enum { DEBT_NS = 500 * 1000 };
-
-/* A mini-batch has no work for more (--compute-threads 0). */
-enum { COMPUTE_THREADS_BY_RULE = 16 };
-
-struct gnn_machine {
-    const struct gnn_run_config *config;
-    bool simulated;
-    struct gnn_run_faults faults;
-    struct gnn_profile *profile;    /* of the machine; NULL in the measured world */
-    struct gnn_profile slowed;      /* the same with --fault device-slowdown and --device-readahead applied */
-    struct gnn_profile *compute;    /* of --compute model:P; NULL without */
-    struct gnn_profile *calibrated; /* `this`, of the measured world; NULL: not calibrated */
-    struct gnn_world *inner, *faulty, *world;
-    struct gnn_read_times *read_times;         /* what world's reads are noted in */
-    struct gnn_synthetic *synthetic;           /* a computed graph … */
-    struct gnn_dataset *dataset;               /* … or a prepared one */
-    struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* of the ranks that this process is */
-    uint64_t tensor_bytes;                     /* of a sole worker's back-end in the host's memory, once it is open */
-    void *other_processes;                     /* simulated world: their bytes, held against the cap */
-    struct gnn_virtual_series *series;         /* simulated world: what it has done so far */
-    _Atomic uint64_t debt_ns;                  /* measured world: modelled host time not slept yet */
-};
-
-/* ---- names ---- */
-
-/* Opens a profile from where data files are found; `option` ("--profile") stands before what is wrong with the name. */
-static enum gnn_status open_profile(const char *option, const char *name, struct gnn_profile **out, struct gnn_err *err)
-{
-    struct gnn_data_dirs found;
-    struct gnn_err cause = {0};
-    if (name[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "%s: no profile named; `oocgnn list profiles` has them", option);
-    gnn_data_dirs(&found);
-    const enum gnn_status status = gnn_profile_open(name, found.dirs, out, &cause);
-    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: %s", option, cause.message);
-}
-
-/* The same with the run's --costs in it, those of a piece at the run's scale. */
-static enum gnn_status open_charged(const struct gnn_run_config *config, const char *option, const char *name,
-                                    struct gnn_profile **out, struct gnn_err *err)
-{
-    struct gnn_data_dirs found;
-    struct gnn_err cause = {0};
-    GNN_TRY(open_profile(option, name, out, err));
-    if (gnn_run_costs_are_ideal(config))
-        return GNN_OK;
-    gnn_data_dirs(&found);
-    const enum gnn_status status = gnn_profile_add_costs(*out, config->costs, found.dirs, &cause);
-    if (status == GNN_OK) {
-        gnn_profile_divide_costs(*out, config->scale_divisor);
-        return GNN_OK;
-    }
-    gnn_profile_close(*out);
-    *out = NULL;
-    return gnn_fail(err, status, "--costs: %s", cause.message);
-}
-
-/* "model:P/cpu" to P and false, "model:P/gpu" and "model:P" to P and true. */
-static void split_compute(const char *compute, char *profile, size_t profile_bytes, bool *gpu, bool *named)
-{
-    const char *const text = compute + strlen("model:");
-    const size_t length = strlen(text);
-    const bool cpu = length > 4 && strcmp(text + length - 4, "/cpu") == 0;
-    *named = cpu || (length > 4 && strcmp(text + length - 4, "/gpu") == 0);
-    assert(!*named || length > 4);
-    *gpu = !cpu;
-    (void)snprintf(profile, profile_bytes, "%.*s", (int)(*named ? length - 4 : length), text);
-}
-
-static enum gnn_status set_compute(struct gnn_run_config *config, const char *profile, bool gpu, struct gnn_err *err)
-{
-    char text[sizeof config->compute * 2];
-    const int length = snprintf(text, sizeof text, "model:%s/%s", profile, gpu ? "gpu" : "cpu");
-    if ((size_t)length >= sizeof config->compute)
-        return gnn_fail(err, GNN_EUSAGE, "--compute %.40s...: too long", text);
-    memcpy(config->compute, text, (size_t)length + 1);
-    return GNN_OK;
-}
-
-/* Which half of which profile computes: checked here, so that a mistake is said before anything is opened. */
-static enum gnn_status resolve_model(struct gnn_run_config *config, const char *profile, bool gpu, bool named,
-                                     struct gnn_err *err)
-{
-    struct gnn_profile *opened;
-    GNN_TRY(open_profile("--compute model", profile, &opened, err));
-    const bool has_gpu = opened->gpu.present;
-    gnn_profile_close(opened);
-    if (gpu && named && !has_gpu)
-        return gnn_fail(err, GNN_EUSAGE, "profile %s has no GPU; say --compute cpu", profile);
-    return set_compute(config, profile, gpu && has_gpu, err);
-}
-
-/* The profile of a simulated world, and a cap that its machine could hold. */
-static enum gnn_status check_machine(const struct gnn_run_config *config, struct gnn_err *err)
-{
-    if (config->profile[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
-                        "makes one of this machine");
-    struct gnn_profile *opened;
-    GNN_TRY(open_charged(config, "--profile", config->profile, &opened, err));
-    const uint64_t memory_bytes = opened->memory_bytes;
-    gnn_profile_close(opened);
-    if (config->memory_bytes > memory_bytes)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--memory %" PRIu64 ": the machine of profile %s has %" PRIu64
-                        " B; lower it, or leave it out for no cap",
-                        config->memory_bytes, config->profile, memory_bytes);
-    return GNN_OK;
-}
-
-static enum gnn_status resolve_compute(struct gnn_run_config *config, struct gnn_err *err)
-{
-    const bool simulated = config->world == GNN_WORLD_SIMULATED;
-    const bool is_auto = strcmp(config->compute, "auto") == 0;
-    if (simulated)
-        GNN_TRY(check_machine(config, err));
-    if (gnn_compute_is_modelled(config)) {
-        char profile[sizeof config->compute];
-        bool gpu, named;
-        split_compute(config->compute, profile, sizeof profile, &gpu, &named);
-        return resolve_model(config, profile, gpu, named, err);
-    }
-    if (!simulated) {
-        if (is_auto)
-            memcpy(config->compute, "cpu", sizeof "cpu");
-        return GNN_OK;
-    }
-    if (strcmp(config->compute, "ref") == 0)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
-    const bool cpu = strcmp(config->compute, "cpu") == 0;
-    return resolve_model(config, config->profile, !cpu, strncmp(config->compute, "cuda", 4) == 0, err);
-}
-
-static uint32_t own_cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
-}
-
-/* All cores where values are computed: a thread takes its share of a loop or a product when it gets a core, so those
- * that the system's own threads keep busy do none of it. */
-static void resolve_threads(struct gnn_run_config *config)
-{
-    const bool computes = strcmp(config->compute, "cpu") == 0 && !config->sample_only;
-    const uint32_t share = own_cores() / gnn_max_u32(config->workers, 1);
-    if (config->compute_threads == 0)
-        config->compute_threads = computes ? gnn_min_u32(gnn_max_u32(share, 1), COMPUTE_THREADS_BY_RULE) : 1;
-}
-
-enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err)
-{
-    GNN_TRY(resolve_compute(config, err));
-    resolve_threads(config);
-    return GNN_OK;
-}
 
 /* ---- the world ---- */
 
@@ -250,7 +80,7 @@ uint32_t gnn_machine_series(const struct gnn_machine *m, uint32_t first, uint32_
 
 static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
-    GNN_TRY(open_charged(m->config, "--profile", m->config->profile, &m->profile, err));
+    GNN_TRY(gnn_machine_open_profile(m->config, "--profile", m->config->profile, &m->profile, err));
     m->slowed = *m->profile;
     uint64_t readahead_bytes;
     if (gnn_run_readahead(m->config, &readahead_bytes))
@@ -307,6 +137,11 @@ static uint64_t allocation_limit(const struct gnn_machine *m)
     const uint64_t own_bytes = beside_world_bytes(m) + process_grows_bytes;
     const uint64_t room_bytes = gnn_add_bytes(cap_bytes, config->swap_bytes);
     return room_bytes > own_bytes ? room_bytes - own_bytes : 1;
+}
+
+void gnn_machine_limit(struct gnn_machine *m)
+{
+    gnn_world_measured_limit(m->inner, allocation_limit(m));
 }
 
 /* What `oocgnn calibrate` found here, if anybody asked it. */
@@ -440,163 +275,6 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
     return GNN_OK;
 }
 
-/* ---- compute ---- */
-
-static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
-{
-    const struct gnn_machine *const m = ctx;
-    GNN_TRY(gnn_mem_alloc(m->world, name, bytes, GNN_MEM_FEATURES, out, err));
-    gnn_mem_touch(m->world, *out, bytes); /* sized by the batch that is about to fill it */
-    return GNN_OK;
-}
-
-static void tensor_free(void *ctx, void *ptr)
-{
-    const struct gnn_machine *const m = ctx;
-    gnn_mem_free(m->world, ptr);
-}
-
-static uint64_t tensor_now_ns(void *ctx)
-{
-    const struct gnn_machine *const m = ctx;
-    return gnn_now_ns(m->world);
-}
-
-static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
-{
-    const struct gnn_machine *const m = ctx;
-    gnn_sleep_until(m->world, deadline_ns, GNN_WAIT_COMPUTE);
-}
-
-static void tensor_waited(void *ctx, uint64_t ns)
-{
-    const struct gnn_machine *const m = ctx;
-    gnn_add_wait(m->world, GNN_WAIT_COMPUTE, ns);
-}
-
-static void simulated_compute_ns(void *ctx, uint64_t ns)
-{
-    const struct gnn_machine *const m = ctx;
-    gnn_charge(m->world, GNN_WORK_CPU_NS, ns);
-}
-
-static int64_t tensor_asleep_ns(void *ctx)
-{
-    const struct gnn_machine *const m = ctx;
-    struct gnn_time_split split;
-    gnn_thread_split(m->world, &split);
-    return gnn_split_unnamed_ns(&split);
-}
-
-/* Modelled host time in the measured world: the thread sleeps through it, DEBT_NS and more at once. */
-static void measured_compute_ns(void *ctx, uint64_t ns)
-{
-    struct gnn_machine *const m = ctx;
-    const uint64_t owed_ns = atomic_fetch_add(&m->debt_ns, ns) + ns;
-    if (owed_ns < DEBT_NS)
-        return;
-    const uint64_t slept_ns = atomic_exchange(&m->debt_ns, 0);
-    gnn_sleep_until(m->world, gnn_now_ns(m->world) + slept_ns, GNN_WAIT_COMPUTE);
-}
-
-static enum gnn_status tensor_ops(const struct gnn_run_config *config, const struct gnn_tensor_ops **out,
-                                  struct gnn_err *err)
-{
-    uint32_t device;
-    if (gnn_compute_is_cuda(config, &device))
-        return gnn_cuda_plugin(out, err);
-    *out = gnn_compute_is_modelled(config)       ? &gnn_tensor_modelled
-           : strcmp(config->compute, "ref") == 0 ? &gnn_tensor_ref
-                                                 : &gnn_tensor_cpu;
-    return GNN_OK;
-}
-
-bool gnn_machine_on_device(const struct gnn_machine *m)
-{
-    char name[sizeof m->config->compute];
-    uint32_t device;
-    bool gpu = false, named;
-    if (gnn_compute_is_modelled(m->config))
-        split_compute(m->config->compute, name, sizeof name, &gpu, &named);
-    return gpu || gnn_compute_is_cuda(m->config, &device);
-}
-
-static enum gnn_status all_reduce_modelled(void *ctx, struct gnn_tensor *tensor, gnn_real *gradient, uint64_t count,
-                                           gnn_real weight, struct gnn_err *err)
-{
-    const struct gnn_machine *const m = ctx;
-    (void)gradient;
-    (void)weight;
-    (void)err;
-    gnn_modelled_all_reduce(tensor, m->config->workers, gnn_mul_bytes(count, sizeof(gnn_real)));
-    return GNN_OK;
-}
-
-static enum gnn_status all_reduce_cuda(void *ctx, struct gnn_tensor *tensor, gnn_real *gradient, uint64_t count,
-                                       gnn_real weight, struct gnn_err *err)
-{
-    (void)ctx;
-    return tensor->ops->group->sum(tensor, gradient, count, weight, err);
-}
-
-gnn_all_reduce_fn *gnn_machine_all_reduce(const struct gnn_machine *m)
-{
-    uint32_t device;
-    if (gnn_compute_is_cuda(m->config, &device))
-        return all_reduce_cuda;
-    return gnn_compute_is_modelled(m->config) ? all_reduce_modelled : NULL;
-}
-
-/* The tensor of a lower rank on the same GPU of the profile, whose time and memory this rank's will share. */
-static struct gnn_tensor *same_device(const struct gnn_machine *m, uint32_t rank)
-{
-    const uint32_t devices = m->compute->gpu.devices;
-    return rank >= devices ? m->tensors[rank % devices] : NULL;
-}
-
-enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct gnn_tensor **out, struct gnn_err *err)
-{
-    struct gnn_tensor_env env = {.threads = m->config->compute_threads,
-                                 .precision = m->config->precision,
-                                 .graphs = m->config->step_graphs,
-                                 .now_ns = tensor_now_ns,
-                                 .waited = tensor_waited,
-                                 .asleep_ns = tensor_asleep_ns,
-                                 .alloc = tensor_alloc,
-                                 .free = tensor_free,
-                                 .ctx = m};
-    const struct gnn_tensor_ops *ops = NULL;
-    GNN_TRY(tensor_ops(m->config, &ops, err));
-    if (gnn_compute_is_cuda(m->config, &env.device))
-        env.device += rank; /* a GPU each */
-    if (gnn_compute_is_modelled(m->config)) {
-        char name[sizeof m->config->compute];
-        bool named;
-        split_compute(m->config->compute, name, sizeof name, &env.gpu, &named);
-        if (m->compute == NULL)
-            GNN_TRY(open_charged(m->config, "--compute model", name, &m->compute, err));
-        env.same_device = same_device(m, rank);
-        env.wait_until = tensor_wait_until;
-        env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
-    }
-    assert(m->tensors[rank] == NULL);
-    struct gnn_tensor *opened = NULL;
-    struct gnn_mem_usage before, after;
-    gnn_mem_usage(m->inner, &before);
-    const enum gnn_status status = ops->open(&env, m->compute, &opened, err);
-    m->tensors[rank] = opened; /* not before: a reading of the series looks at what stands there */
-    GNN_TRY(status);
-    gnn_mem_usage(m->inner, &after);
-    if (m->config->workers == 1)
-        m->tensor_bytes = after.current_bytes - before.current_bytes;
-    if (m->series != NULL && env.gpu && env.same_device == NULL)
-        m->series->gpus++;
-    if (!m->simulated && m->config->workers == 1) /* what a driver took is no longer the world's to give */
-        gnn_world_measured_limit(m->inner, allocation_limit(m));
-    *out = m->tensors[rank];
-    return GNN_OK;
-}
-
 /* ---- what the record asks ---- */
 
 static void measured_usage(struct gnn_machine_usage *out)
@@ -685,5 +363,5 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
 
 uint32_t gnn_machine_cores(const struct gnn_machine *m)
 {
-    return m->simulated ? m->slowed.cpu.cores : own_cores();
+    return m->simulated ? m->slowed.cpu.cores : gnn_machine_own_cores();
 }
