@@ -60,7 +60,12 @@ done
 [ -f "$data/papers100m-${scale/\//_}/meta" ] ||
     "$oocgnn" prepare papers100m --scale "$scale" --dim "$dim" --data "$data" --quiet
 
-OOCGNN=$oocgnn BENCH=$bench DATA=$data python3 "$here/bench_peers.py" --work "$work" "$@"
+# Beside this shell, which so hears a signal at once, hands it on and waits until what was changed is put back.
+OOCGNN=$oocgnn BENCH=$bench DATA=$data python3 "$here/bench_peers.py" --work "$work" "$@" &
+measuring=$!
+trap 'kill -TERM "$measuring" 2>/dev/null; wait "$measuring"; exit 143' INT TERM HUP
+wait "$measuring"
+trap - INT TERM HUP
 
 # The same steps on a GPU, where there is one: against PyTorch and against the device's own roofline.
 echo
