@@ -1,6 +1,7 @@
 #include "harness/calibrate/calibrate.h"
 
 #include "harness/base/text_file.h"
+#include "harness/base/units.h"
 #include "harness/calibrate/internal.h"
 #include "harness/fio/fio.h"
 #include "harness/measure/environment.h"
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REPEATS = 7, QUICK_REPEATS = 3 };
+enum { REPEATS = 7, QUICK_REPEATS = 3, FILE_BYTES_MIN = 16 << 20 };
 
 /* ---- the machine ---- */
 
@@ -57,15 +58,21 @@ static enum gnn_status describe(struct gnn_calibration *out, struct gnn_err *err
 static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
 {
     struct stat info;
-    char dir[GNN_BENCH_PATH_BYTES];
+    char dir[GNN_BENCH_PATH_BYTES], text[64];
     const char *const device = b->config->device;
     GNN_TRY(gnn_fio_check_path("--device", device, err));
     if (stat(device, &info) != 0)
-        return gnn_fail(err, GNN_ENOENT, "--device %s: %s", device, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT,
+                        "--device %s: %s; name a directory on the device to measure, or a large file to read there",
+                        device, strerror(errno));
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
         return gnn_fail(err, GNN_EUSAGE, "--device %s: name a directory on that device, or a file", device);
     b->data_given = S_ISREG(info.st_mode);
     b->data_bytes = b->data_given ? gnn_round_down((uint64_t)info.st_size, UINT64_C(1) << 20) : b->config->file_bytes;
+    if (b->data_given && b->data_bytes < FILE_BYTES_MIN)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--device %s: a file of %s is too small to measure; name one of 16M or more, or a directory",
+                        device, gnn_format_bytes((uint64_t)info.st_size, text, sizeof text));
     (void)snprintf(dir, sizeof dir, "%s", device);
     if (b->data_given) {
         char *const slash = strrchr(dir, '/');
@@ -77,7 +84,8 @@ static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
     if (mkdtemp(b->scratch) == NULL) {
         b->scratch[0] = '\0';
         return gnn_fail(err, errno == EACCES || errno == EPERM || errno == EROFS ? GNN_EPERM : GNN_EIO,
-                        "--device %s: no directory can be made there: %s", device, strerror(errno));
+                        "--device %s: no directory can be made there: %s; name a place you may write to", device,
+                        strerror(errno));
     }
     if (b->data_given)
         (void)snprintf(b->data, sizeof b->data, "%s", device);

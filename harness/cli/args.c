@@ -1,12 +1,15 @@
 #include "harness/cli/args.h"
 
+#include "harness/base/data_dirs.h"
 #include "harness/base/near_miss.h"
 #include "harness/cli/help.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool gnn_args_next(struct gnn_args *args)
 {
@@ -153,6 +156,21 @@ int gnn_cli_failed(const struct gnn_err *err)
     const char *const words = kinds[err->status].words;
     (void)fprintf(stderr, "oocgnn: %s%s\n", words != NULL ? words : "", err->message);
     return gnn_cli_exit_of(err->status);
+}
+
+enum gnn_status gnn_cli_check_file(const char *what, const char *path, const char *remedy, struct gnn_err *err)
+{
+    if (gnn_is_dir(path))
+        return gnn_fail(err, GNN_EUSAGE, "%s %s: is a directory, a file was expected; %s", what, path, remedy);
+    if (access(path, R_OK) == 0)
+        return GNN_OK;
+    return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s %s: %s; %s", what, path, strerror(errno),
+                    remedy);
+}
+
+enum gnn_status gnn_cli_check_recipe(const char *path, struct gnn_err *err)
+{
+    return gnn_cli_check_file("--recipe", path, "`oocgnn stats DATASET --recipe-from FILE` writes one", err);
 }
 
 static enum gnn_status parse_all(const struct gnn_command_line *line, struct gnn_args *args, void *config, void *ctx,

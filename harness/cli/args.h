@@ -52,6 +52,14 @@ struct gnn_command_line {
 GNN_MUST_CHECK bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, void *config, void *ctx,
                                    int *exit_status);
 
+/* Checks that a file the user named can be opened for reading, before anything is begun with it: else "what path: why;
+ * remedy". GNN_ENOENT, GNN_EPERM, GNN_EUSAGE for a directory. */
+GNN_MUST_CHECK enum gnn_status gnn_cli_check_file(const char *what, const char *path, const char *remedy,
+                                                  struct gnn_err *err);
+
+/* The same for what --recipe names. */
+GNN_MUST_CHECK enum gnn_status gnn_cli_check_recipe(const char *path, struct gnn_err *err);
+
 /* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. A SIGHUP that was ignored
  * (nohup) stays ignored. */
 const atomic_bool *gnn_cli_stop_on_signals(void);

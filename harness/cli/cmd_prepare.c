@@ -167,6 +167,8 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
     choose_dir(r);
     if (r->config.check)
         return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, stop, err);
+    if (r->config.recipe[0] != '\0')
+        GNN_TRY(gnn_cli_check_recipe(r->config.recipe, err));
     GNN_TRY(make_parent(r, err));
     const struct gnn_prepare_job job = {
         .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = stop};

@@ -113,6 +113,7 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct request 
     const struct gnn_registry_entry *entry;
     char dir[GNN_TEXT_MAX * 2];
     if (r->config.recipe[0] != '\0') {
+        GNN_TRY(gnn_cli_check_recipe(r->config.recipe, err));
         GNN_TRY(gnn_recipe_file_open(r->config.recipe, file, err));
         return open_computed(world, r, &(*file)->entry, out, err);
     }
@@ -142,7 +143,8 @@ static enum gnn_status write_recipe(struct gnn_world *world, const struct stats_
                           errno == EEXIST   ? GNN_EUSAGE
                           : errno == EACCES ? GNN_EPERM
                                             : GNN_EIO,
-                          "--recipe-from %s: %s", c->recipe_from, strerror(errno));
+                          "--recipe-from %s: %s; name a new file in a folder you may write", c->recipe_from,
+                          strerror(errno));
     if (out != NULL) {
         (void)snprintf(comment, sizeof comment, "oocgnn stats %s", dataset->name);
         gnn_recipe_file_write(file, comment, out);

@@ -144,6 +144,7 @@ static enum gnn_status open_job(const struct sweep_request *s, struct gnn_job **
     enum gnn_status status = GNN_OK;
     if (s->job_file == NULL)
         return gnn_fail(err, GNN_EUSAGE, "sweep: which job file? workloads/smoke.ini is one");
+    GNN_TRY(gnn_cli_check_file("job file", s->job_file, "name one that is there: workloads/smoke.ini is one", err));
     if (strcmp(s->config.db, IN_JOB_FILE) != 0)
         status = gnn_kv_set(&overrides, "db", s->config.db, err);
     if (strcmp(s->config.data_dir, IN_JOB_FILE) != 0)

@@ -35,7 +35,14 @@ static void test_wrong_usage(void **state)
     expect(calibrate("--devise", "x", NULL, NULL, NULL), 2, "did you mean \"device\"");
     expect(calibrate("now", NULL, NULL, NULL, NULL), 2, "unexpected argument \"now\"");
     expect(calibrate("--size", "1M", NULL, NULL, NULL), 2, "option size");
-    expect(calibrate("--device", "/nonexistent", "--out", "/dev/null", NULL), 2, "/nonexistent");
+    expect(calibrate("--device", "/nonexistent", "--out", "/dev/null", NULL), 2,
+           "oocgnn: --device /nonexistent: No such file or directory; name a directory on the device to measure, or a "
+           "large file");
+    expect(calibrate("--device", "/proc", "--out", "/dev/null", NULL), 1,
+           "made there: No such file or directory; name "
+           "a place you may write to");
+    expect(calibrate("--device", "/proc/version", "--out", "/dev/null", NULL), 2,
+           "--device /proc/version: a file of 0 B is too small to measure; name one of 16M or more, or a directory");
     expect(calibrate("--device", "/dev/null", "--out", "x.ini", NULL), 2, "name a directory");
     expect(calibrate("--device", ".", "--out", "/nonexistent/x.ini", NULL), 2, "--out /nonexistent/x.ini");
     expect(calibrate("--verify", "nosuch", NULL, NULL, NULL), 2, "`oocgnn list profiles` has them all");
