@@ -4,6 +4,7 @@
 #define GNN_WORLD_PROFILE_DRAFT_H
 
 #include "harness/base/ini.h"
+#include "harness/base/near_miss.h"
 #include "harness/world/profile.h"
 
 #include <xxhash.h>
@@ -65,6 +66,8 @@ GNN_MUST_CHECK enum gnn_status gnn_profile_check_source(struct parse *p, const s
 #define GNN_PROFILE_DEPTHS_KEY "read_depths"
 /* Returns whether a key of [storage] is one of the grid: read_depths, read_us.SIZE, read_scattered_us.SIZE. */
 bool gnn_profile_is_of_grid(const char *key);
+/* Offers the keys of the grid, with the size that the key seems to end in: behind its dot, or from its first digit. */
+void gnn_profile_offer_grid(struct gnn_near_miss *near, const char *key);
 /* Parses the entry of such a key. GNN_EFORMAT. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse_grid(struct parse *p, const struct gnn_ini_entry *entry);
 /* Fills the grid from latency, IOPS and bandwidth; none was given. */

@@ -1,6 +1,7 @@
 #include "harness/world/profile_draft.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char depths_key[] = GNN_PROFILE_DEPTHS_KEY, grid_prefix[] = "read_us.",
@@ -95,6 +96,21 @@ bool gnn_profile_is_of_grid(const char *key)
 {
     return strcmp(key, depths_key) == 0 || strncmp(key, grid_prefix, strlen(grid_prefix)) == 0 ||
            strncmp(key, scattered_prefix, strlen(scattered_prefix)) == 0;
+}
+
+void gnn_profile_offer_grid(struct gnn_near_miss *near, const char *key)
+{
+    const char *const prefixes[] = {grid_prefix, scattered_prefix};
+    char name[GNN_NAME_MAX];
+    const char *const dot = strrchr(key, '.');
+    const char *size = dot != NULL ? dot + 1 : key + strcspn(key, "0123456789");
+    if (*size == '\0')
+        size = "SIZE";
+    gnn_near_miss_offer(near, depths_key);
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", prefixes[i], size);
+        gnn_near_miss_offer(near, name);
+    }
 }
 
 enum gnn_status gnn_profile_parse_grid(struct parse *p, const struct gnn_ini_entry *entry)

@@ -175,7 +175,7 @@ static enum gnn_status unknown_key(struct parse *p, const struct gnn_ini_section
         if (strcmp(fields[f].section, section->name) == 0)
             gnn_near_miss_offer(&near, fields[f].key);
     if (strcmp(section->name, "storage") == 0)
-        gnn_near_miss_offer(&near, GNN_PROFILE_DEPTHS_KEY);
+        gnn_profile_offer_grid(&near, entry->key);
     return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": [%s] has no key \"%s\"%s", p->path, entry->line,
                     section->name, entry->key, gnn_near_miss_text(&near));
 }

@@ -183,6 +183,14 @@ static void test_refusals_name_file_line_and_key(void **state)
         {MACHINE "[storage]\nread_iops = 98000 stated\n", {"p.ini:7:", "98k/s"}},
         {MACHINE "[storage]\nstripe = 64Q stated\n", {"p.ini:7:", "128K"}},
         {MACHINE "[storage]\nread_us.512 = 1 stated\n", {"p.ini:7:", "read_depths"}},
+        {MACHINE "[storage]\nread_uss.512 = 1 stated\n",
+         {"p.ini:7:", "no key \"read_uss.512\"", "did you mean \"read_us.512\"?"}},
+        {MACHINE "[storage]\nread_us64K = 1 stated\n", {"p.ini:7:", "did you mean \"read_us.64K\"?"}},
+        {MACHINE "[storage]\nread_us = 1 stated\n", {"p.ini:7:", "did you mean \"read_us.SIZE\"?"}},
+        {MACHINE "[storage]\nread_scatered_us.64K = 1 stated\n",
+         {"p.ini:7:", "did you mean \"read_scattered_us.64K\"?"}},
+        {MACHINE "[storage]\nread_scattered.4K = 1 stated\n", {"p.ini:7:", "did you mean \"read_scattered_us.4K\"?"}},
+        {MACHINE "[storage]\nread_scattered = 1 stated\n", {"p.ini:7:", "did you mean \"read_scattered_us.SIZE\"?"}},
         {MACHINE "[storage]\nread_depths = 2,4 stated\n", {"p.ini:7:", "start at 1"}},
         {MACHINE "[storage]\nread_depths = 1,4,4 stated\n", {"p.ini:7:", "ascend"}},
         {MACHINE "[storage]\nread_depths = 1,,4 stated\n", {"p.ini:7:", "1,2,4"}},
@@ -240,6 +248,22 @@ static void test_refusals_name_file_line_and_key(void **state)
     }
 }
 
+/* Rows of the grid belong into [storage] alone, and what resembles none is told without a guess. */
+static void test_a_key_that_is_far_from_all_gets_no_guess(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {MACHINE "[cpu]\nread_uss.4K = 1 stated\n",
+                                        MACHINE "[storage]\nanswer_time.4K = 1 stated\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        assert_int_equal(gnn_profile_parse("p.ini", texts[i], &p, &err), GNN_EFORMAT);
+        assert_non_null(strstr(err.message, "p.ini:7:"));
+        assert_non_null(strstr(err.message, " has no key \""));
+        assert_null(strstr(err.message, "did you mean"));
+    }
+}
+
 /* ---- when it was calibrated ---- */
 
 static void test_the_age_of_a_calibration(void **state)
@@ -282,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_scattered_rows),
         cmocka_unit_test(test_mixed_and_sustained_figures),
         cmocka_unit_test(test_refusals_name_file_line_and_key),
+        cmocka_unit_test(test_a_key_that_is_far_from_all_gets_no_guess),
         cmocka_unit_test(test_the_age_of_a_calibration),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
