@@ -18,8 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const gnn_import_formats[] = {"ogb", "snap", "triples", NULL};
-
 #define OPTION(field) .name = #field, .offset = offsetof(struct gnn_import_options, field)
 
 /* clang-format off */
@@ -126,6 +124,7 @@ static enum gnn_status check_triples(const struct gnn_import_source *source, con
 static enum gnn_status check_request(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                      struct gnn_err *err)
 {
+    GNN_TRY(gnn_import_check_kind(source, err));
     if (options->memory_bytes < GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN)
         return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d", options->memory_bytes,
                         GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
@@ -146,8 +145,6 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
                         "--nodes %" PRIu32 " and --relabel, which numbers the nodes that occur: choose "
                         "one",
                         options->nodes);
-    if (access(source->from, R_OK) != 0)
-        return gnn_fail(err, GNN_ENOENT, "--from %s: not there or not readable", source->from);
     return GNN_OK;
 }
 
@@ -183,7 +180,8 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
         return import_knowledge_graph(importer, err);
     struct gnn_node_files *files;
     GNN_NEW(files, 1, err, "names of the node files");
-    enum gnn_status status = gnn_import_find_nodes(importer, files, err);
+    enum gnn_status status = gnn_import_check_edges(importer->source, err);
+    GNN_NEXT(status, gnn_import_find_nodes(importer, files, err));
     if (status == GNN_OK) {
         describe(importer, files);
         tell_random(importer, files);

@@ -30,6 +30,16 @@ static inline uint64_t gnn_import_budget(const struct gnn_importer *importer)
     return importer->options->memory_bytes - GNN_IMPORT_RESERVE;
 }
 
+/* Checks that --from is the kind of thing its format takes: GNN_ENOENT, GNN_EPERM, GNN_EUSAGE say what it takes, and
+ * what to say instead where that can be seen. */
+GNN_MUST_CHECK enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, struct gnn_err *err);
+
+/* Checks the head of the edge file of an input that is no knowledge graph: its first edge, or its NumPy header. */
+GNN_MUST_CHECK enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, struct gnn_err *err);
+
+/* Whether the directory has the training edges of a knowledge graph. */
+bool gnn_import_has_triples(const char *dir);
+
 /* Edges to indptr and indices: transforms each edge, sorts by (target, source) in bounded memory, writes lists. Sets
  * meta's node count unless it is known. */
 GNN_MUST_CHECK enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_err *err);

@@ -40,6 +40,13 @@ static bool find_split(const char *from, int split, char path[GNN_OUTPUT_PATH], 
     return false;
 }
 
+bool gnn_import_has_triples(const char *dir)
+{
+    char path[GNN_OUTPUT_PATH];
+    bool npy;
+    return find_split(dir, 0, path, &npy);
+}
+
 static enum gnn_status open_ids(struct triple_importer *t, struct gnn_err *err)
 {
     const struct gnn_import_options *const o = t->importer->options;

@@ -107,6 +107,10 @@ static const struct wrong wrongs[] = {
     {"prepare papers100m --scale 3", 2, "option scale"},
     {"prepare papers100m --scal 1/100", 2, "did you mean \"scale\""},
     {"prepare cora --from /nonexistent --format ogb", 2, "/nonexistent"},
+    {"prepare mine --from /proc/version --out /proc/none", 2,
+     "oocgnn: --from /proc/version: --format ogb takes a directory with edge_index.npy (maybe .gz), and this is a "
+     "file; "
+     "say --format snap"},
     {"prepare kron --from /nonexistent --format ogb", 2, "`--dataset kron` means the dataset that is generated"},
     {"prepare ./nosuch --check", 2, "nosuch"},
     {"report --db /nonexistent/x.db", 2, "/nonexistent/x.db"},

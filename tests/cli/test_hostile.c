@@ -1,5 +1,6 @@
 /* Hostile input and careless use: damaged values, names that other programs would execute, databases that keep nothing,
  * limits of the shell. Nothing wrong is recorded, nothing is executed, nothing is lost, and every command ends. */
+#include "tests/support/data_files.h"
 #include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/tiny_runs.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -568,11 +570,14 @@ static void an_import_says_what_is_random(void **state)
     assert_non_null(strstr(r.err, "random ones of width 4"));
     assert_non_null(strstr(r.err, "random ones of 3 classes"));
     process_expect(r, 0, "0.5 of the nodes are drawn for training", "import");
-    process_expect(
-        process_shell("mkdir -p %s/ogb && : >%s/ogb/valid_idx.npy && %s prepare im --out %s/im2 --from %s/ogb "
-                      "--format ogb --dim 4 --classes 3",
-                      t->dir, t->dir, process_program(), t->dir, t->dir),
-        2, "needs its training nodes", "a split without training nodes");
+    static const int64_t edge[2] = {0, 1};
+    char ogb[DATA_PATH];
+    assert_int_equal(mkdir(data_path(ogb, t->dir, "ogb"), 0777), 0);
+    data_write_npy(ogb, "edge_index.npy", "<i8", "(2, 1)", edge, sizeof edge);
+    data_write(ogb, "valid_idx.npy", "", 0);
+    process_expect(process_shell("%s prepare im --out %s/im2 --from %s --format ogb --dim 4 --classes 3",
+                                 process_program(), t->dir, ogb),
+                   2, "needs its training nodes", "a split without training nodes");
 }
 
 /* An ID far above the number of edges is a name or a slip: nothing of 4 billion nodes is begun. */

@@ -338,7 +338,7 @@ static void test_malformed(void **state)
         {"edge_index.npy", "<i8", "(2, 2)", edges, sizeof edges, "edge 0 joins 0 and 60, the nodes end at 59",
          GNN_EFORMAT},
         {"edge_index.npy", "<i8", "(2, 0)", edges, 0, "no edge", GNN_EFORMAT},
-        {"edge_index.npy", NULL, NULL, NULL, 0, "no edge_index.npy", GNN_ENOENT},
+        {"edge_index.npy", NULL, NULL, NULL, 0, "takes a directory with edge_index.npy", GNN_EUSAGE},
         {"node_feat.npy", NULL, NULL, NULL, 0, "--dim D draws random ones", GNN_EUSAGE},
         {"node_label.npy", NULL, NULL, NULL, 0, "--classes C draws random ones", GNN_EUSAGE},
     };
@@ -401,6 +401,115 @@ static void test_malformed_sparse(void **state)
     }
     assert_int_equal(data_entries(*state), 2);
 }
+
+/* ---- input of another kind ---- */
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+    data_write(dir, name, text, strlen(text));
+}
+
+/* A directory of each kind, and their files: in ogb/, snap/, triples/, empty/ and beside them. */
+static void write_kinds(const char *root)
+{
+    static const int64_t edges[4] = {0, 1, 1, 2};
+    static const char *const dirs[] = {"ogb", "snap", "triples", "empty", "text"};
+    char dir[DATA_PATH];
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        assert_int_equal(mkdir(data_path(dir, root, dirs[i]), 0777), 0);
+    data_write_npy(data_path(dir, root, "ogb"), "edge_index.npy", "<i8", "(2, 2)", edges, sizeof edges);
+    write_text(data_path(dir, root, "snap"), "edges.txt", "0 1\n");
+    write_text(data_path(dir, root, "triples"), "train.txt", "a\tr\tb\n");
+    write_text(data_path(dir, root, "text"), "edge_index.npy", "0 1\n1 2\n2 3\n");
+    write_text(root, "list.txt", "# c\n0 1\n");
+    write_text(root, "words.txt", "# c\na b\n");
+    data_write(root, "bytes", "0 1\0\n", 5);
+}
+
+/* What the format asks of its input (labels, features, splits) is no matter before the input is of its kind. */
+static void test_the_kind_of_input_comes_first(void **state)
+{
+    static const char ogb[] = "--format ogb takes a directory with edge_index.npy (maybe .gz)",
+                      snap[] = "--format snap takes a text file of two node IDs a line, or a directory with edges.txt",
+                      triples[] = "--format triples takes a directory with train.txt, train.tsv (maybe .gz) or";
+    static const struct {
+        enum gnn_import_format format;
+        const char *from, *takes, *end; /* parts of the message; the second is its end */
+        enum gnn_status status;
+    } cases[] = {
+        {GNN_IMPORT_OGB, "empty", ogb, ", and this is a directory without it", GNN_EUSAGE},
+        {GNN_IMPORT_OGB, "snap", ogb, ", and this is a directory without it; say --format snap", GNN_EUSAGE},
+        {GNN_IMPORT_OGB, "triples", ogb, ", and this is a directory without it; say --format triples", GNN_EUSAGE},
+        {GNN_IMPORT_OGB, "list.txt", ogb, ", and this is a file; say --format snap", GNN_EUSAGE},
+        {GNN_IMPORT_OGB, "ogb/edge_index.npy", ogb, "a NumPy file; name the directory it lies in", GNN_EUSAGE},
+        {GNN_IMPORT_OGB, "nosuch", ogb,
+         "nosuch: No such file or directory; --format ogb takes a directory with "
+         "edge_index.npy (maybe .gz)",
+         GNN_ENOENT},
+        {GNN_IMPORT_OGB, "text", "text/edge_index.npy: not a NumPy file", "; numpy.save(path, array) writes one",
+         GNN_EFORMAT},
+        {GNN_IMPORT_SNAP, "empty", snap, ", and this is a directory without it", GNN_EUSAGE},
+        {GNN_IMPORT_SNAP, "ogb", snap, "; say --format ogb", GNN_EUSAGE},
+        {GNN_IMPORT_SNAP, "ogb/edge_index.npy", snap, "a NumPy file; name the directory it lies in, with --format ogb",
+         GNN_EUSAGE},
+        {GNN_IMPORT_SNAP, "words.txt", "words.txt:2: ", "not two node IDs: 'a b'", GNN_EFORMAT},
+        {GNN_IMPORT_SNAP, "bytes", "bytes:1: ", "not a line of text", GNN_EFORMAT},
+        {GNN_IMPORT_SNAP, "nosuch", snap, "(maybe .gz)", GNN_ENOENT},
+        {GNN_IMPORT_SNAP, "list.txt", "list.txt has no labels", ": --classes C draws random ones", GNN_EUSAGE},
+        {GNN_IMPORT_SNAP, "snap", "snap has no labels", ": --classes C draws random ones", GNN_EUSAGE},
+        {GNN_IMPORT_TRIPLES, "ogb", triples, "; say --format ogb", GNN_EUSAGE},
+        {GNN_IMPORT_TRIPLES, "triples/train.txt", triples, "a file; name the directory it lies in", GNN_EUSAGE},
+        {GNN_IMPORT_TRIPLES, "nosuch", triples, "train_hrt.npy", GNN_ENOENT},
+    };
+    write_kinds(*state);
+    const unsigned before = data_entries(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char from[DATA_PATH], to[DATA_PATH];
+        struct gnn_err err = {0};
+        const struct gnn_import_source source = {.format = cases[i].format,
+                                                 .from = data_path(from, *state, cases[i].from)};
+        struct gnn_import_options options = defaults();
+        options.dim = cases[i].format == GNN_IMPORT_TRIPLES ? 9 : 0;
+        const struct gnn_prepare_job job = {.out_dir = data_path(to, *state, "out")};
+        const enum gnn_status status = gnn_prepare_import(&source, &options, &job, &err);
+        const size_t len = strlen(err.message), end = strlen(cases[i].end);
+        if (status != cases[i].status || strstr(err.message, cases[i].takes) == NULL || len < end ||
+            strcmp(err.message + len - end, cases[i].end) != 0)
+            fail_msg("case %zu: %s '%s'", i, gnn_status_name(status), err.message);
+        assert_int_equal(data_entries(*state), before);
+    }
+}
+
+/* A pipe can be read once, so nothing of it is read to look what it is. */
+static void test_a_pipe_is_read_once(void **state)
+{
+    char path[DATA_PATH], to[DATA_PATH];
+    struct gnn_err err = {0};
+    assert_int_equal(mkfifo(data_path(path, *state, "list"), 0666), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        FILE *const file = fopen(path, "w");
+        _exit(file != NULL && fputs("2 0\n2 1\n", file) >= 0 && fclose(file) == 0 ? 0 : 1);
+    }
+    assert_true(writer > 0);
+    (void)alarm(60);
+    struct gnn_import_options options = defaults();
+    options.classes = options.dim = 2;
+    options.train_fraction = 1;
+    options.valid_fraction = options.test_fraction = 0;
+    const struct gnn_import_source source = {.format = GNN_IMPORT_SNAP, .from = path};
+    const struct gnn_prepare_job job = {.out_dir = data_path(to, *state, "out")};
+    must(gnn_prepare_import(&source, &options, &job, &err), &err);
+    (void)alarm(0);
+    size_t len = 0;
+    free(data_read(to, "indices", &len));
+    assert_int_equal(len, 2 * sizeof(gnn_node));
+    int ended = 1;
+    assert_int_equal(waitpid(writer, &ended, 0), writer);
+    assert_int_equal(ended, 0);
+}
+
+/* ---- requests ---- */
 
 static void test_requests(void **state)
 {
@@ -500,6 +609,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_bound, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_malformed, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_malformed_sparse, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_kind_of_input_comes_first, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_pipe_is_read_once, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_requests, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_stopped, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk, data_set_up, data_tear_down),

@@ -237,7 +237,7 @@ static void test_malformed(void **state)
         {"train.txt", "1\t0\t2\n1\t0\t6\n", 6, "train.txt:2: target '6': expected a number from 0 to 5", GNN_EFORMAT},
         {"train.txt", "1\tr\t2\n", 6, "relation 'r'", GNN_EFORMAT},
         {"train.txt", "\n\n", 0, "holds no edge", GNN_EFORMAT},
-        {"other.txt", "a\tb\tc\n", 0, "no train.txt, train.tsv", GNN_ENOENT},
+        {"other.txt", "a\tb\tc\n", 0, "takes a directory with train.txt, train.tsv", GNN_EUSAGE},
         {"train_hrt.npy", NULL, 0, "edge 0: target -4", GNN_EFORMAT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,0 +1,115 @@
+/* What --from names, and whether its --format takes it: said first, as all that is missing in the wrong input is beside
+ * the point. */
+#include "harness/dataset/edges.h"
+#include "harness/dataset/import_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FORMATS = GNN_IMPORT_TRIPLES + 1 };
+
+const char *const gnn_import_formats[] = {"ogb", "snap", "triples", NULL};
+
+static const char *const taken[FORMATS] = {
+    [GNN_IMPORT_OGB] = "a directory with edge_index.npy (maybe .gz)",
+    [GNN_IMPORT_SNAP] = "a text file of two node IDs a line, or a directory with edges.txt (maybe .gz)",
+    [GNN_IMPORT_TRIPLES] = "a directory with train.txt, train.tsv (maybe .gz) or train_hrt.npy",
+};
+
+enum kind { KIND_NONE, KIND_DIRECTORY, KIND_FILE, KIND_NUMPY, KIND_OTHER };
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t text_len = strlen(text), end_len = strlen(end);
+    return text_len >= end_len && strcmp(text + text_len - end_len, end) == 0;
+}
+
+static enum kind kind_of(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return KIND_NONE;
+    if (S_ISDIR(info.st_mode))
+        return KIND_DIRECTORY;
+    if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
+        return KIND_OTHER;
+    return ends_with(path, ".npy") || ends_with(path, ".npy.gz") ? KIND_NUMPY : KIND_FILE;
+}
+
+static bool takes(enum gnn_import_format format, const char *path)
+{
+    char found[GNN_OUTPUT_PATH];
+    const enum kind kind = kind_of(path);
+    if (kind != KIND_DIRECTORY)
+        return format == GNN_IMPORT_SNAP && kind == KIND_FILE;
+    if (format == GNN_IMPORT_TRIPLES)
+        return gnn_import_has_triples(path);
+    return gnn_input_find(path, format == GNN_IMPORT_OGB ? "edge_index.npy" : "edges.txt", found);
+}
+
+/* Writes what to say instead: the directory the file lies in, another format, or both; "" where neither would do. */
+static void suggest(const struct gnn_import_source *source, char *text, size_t text_bytes)
+{
+    char above[GNN_OUTPUT_PATH];
+    const char *const slash = strrchr(source->from, '/');
+    const bool is_file = kind_of(source->from) != KIND_DIRECTORY;
+    (void)snprintf(above, sizeof above, "%.*s", slash == NULL ? 1 : (int)(slash - source->from) + 1,
+                   slash == NULL ? "." : source->from);
+    text[0] = '\0';
+    if (is_file && takes(source->format, above)) {
+        (void)snprintf(text, text_bytes, "; name the directory it lies in");
+        return;
+    }
+    for (int both = 0; both < (is_file ? 2 : 1); both++)
+        for (int format = 0; format < FORMATS; format++)
+            if (takes((enum gnn_import_format)format, both != 0 ? above : source->from)) {
+                (void)snprintf(text, text_bytes, "; %s--format %s",
+                               both != 0 ? "name the directory it lies in, with " : "say ", gnn_import_formats[format]);
+                return;
+            }
+}
+
+enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, struct gnn_err *err)
+{
+    static const char *const words[] = {[KIND_DIRECTORY] = "a directory without it",
+                                        [KIND_FILE] = "a file",
+                                        [KIND_NUMPY] = "a NumPy file",
+                                        [KIND_OTHER] = "neither a file nor a directory"};
+    char instead[128];
+    const char *const format = gnn_import_formats[source->format], *const wanted = taken[source->format];
+    if (access(source->from, R_OK) != 0)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "--from %s: %s; --format %s takes %s",
+                        source->from, strerror(errno), format, wanted);
+    if (takes(source->format, source->from))
+        return GNN_OK;
+    suggest(source, instead, sizeof instead);
+    return gnn_fail(err, GNN_EUSAGE, "--from %s: --format %s takes %s, and this is %s%s", source->from, format, wanted,
+                    words[kind_of(source->from)], instead);
+}
+
+enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, struct gnn_err *err)
+{
+    char path[GNN_OUTPUT_PATH];
+    struct stat info;
+    gnn_node from, to;
+    bool more;
+    if (source->format == GNN_IMPORT_OGB) {
+        struct gnn_npy *npy;
+        if (!gnn_input_find(source->from, "edge_index.npy", path))
+            return GNN_OK; /* gone since; reading it says so */
+        GNN_TRY(gnn_npy_open(path, &npy, err));
+        gnn_npy_close(npy);
+        return GNN_OK;
+    }
+    struct gnn_edges *edges;
+    const char *const list = gnn_input_find(source->from, "edges.txt", path) ? path : source->from;
+    if (stat(list, &info) != 0 || !S_ISREG(info.st_mode))
+        return GNN_OK; /* a pipe is read once */
+    GNN_TRY(gnn_edges_open(list, false, &edges, err));
+    const enum gnn_status status = gnn_edges_next(edges, &from, &to, &more, err);
+    gnn_edges_close(edges);
+    return status;
+}
