@@ -1,0 +1,220 @@
+/* Files of a preparation whose direct writes fail: a device that wants more than pages is written through the page
+ * cache, what comes short or is interrupted is gone on with, and any other failure is told. The bytes and their
+ * checksum are those that were handed over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/base/rng.h"
+#include "harness/base/sizes.h"
+#include "harness/dataset/output.h"
+#include "tests/support/data_files.h"
+#include "tests/support/must.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BLOCK_BYTES = 8 * GNN_PAGE_BYTES, BLOCKS = 3, TAIL_BYTES = 100, FILE_BYTES = BLOCKS * BLOCK_BYTES + TAIL_BYTES };
+
+/* ---- a device that fails ---- */
+
+/* The direct write `at`, from 1, fails by `error`, or writes short_bytes alone; with `all_alike` buffered ones fail
+ * too. */
+struct fault {
+    int at, error;
+    size_t short_bytes;
+    bool all_alike;
+};
+
+static struct {
+    struct fault fault;
+    int fd; /* opened for direct writes; -1: none */
+    int direct, buffered;
+} device;
+
+/* Stands before the C library's. What is opened past the page cache is noted and opened plainly, so that the cases are
+ * the same on every file system. */
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? (mode_t)va_arg(arguments, unsigned) : 0;
+    va_end(arguments);
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags & ~O_DIRECT, mode);
+    if ((flags & O_DIRECT) != 0)
+        device.fd = fd;
+    return fd;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
+{
+    const struct fault *const f = &device.fault;
+    const bool direct = fd == device.fd;
+    const int count = direct ? ++device.direct : ++device.buffered;
+    if (direct)
+        assert_int_equal(((uintptr_t)data | bytes | (size_t)at) % GNN_PAGE_BYTES, 0);
+    if (f->error != 0 && (direct ? count == f->at : f->all_alike)) {
+        errno = f->error;
+        return -1;
+    }
+    if (f->short_bytes != 0 && direct && count == f->at)
+        bytes = f->short_bytes;
+    return (ssize_t)syscall(SYS_pwrite64, fd, data, bytes, at);
+}
+
+/* ---- one file ---- */
+
+struct written {
+    enum gnn_status status;
+    struct gnn_err err;
+    char *bytes; /* what the file holds, to be freed */
+    size_t len;
+    char checksum[GNN_CHECKSUM_TEXT];
+};
+
+static unsigned open_files(void)
+{
+    return data_entries("/proc/self/fd");
+}
+
+/* BLOCKS writes of whole pages, the last of them with some bytes more, under the fault. */
+static void write_file(const char *root, const unsigned char *data, struct fault fault, struct written *out)
+{
+    char dir[DATA_PATH];
+    struct gnn_output output;
+    struct gnn_out_file *file;
+    struct gnn_meta *const meta = calloc(1, sizeof *meta);
+    const struct gnn_prepare_job job = {.out_dir = data_path(dir, root, "out")};
+    const unsigned before = open_files();
+    assert_non_null(meta);
+    *out = (struct written){.status = GNN_OK};
+    device.fault = fault;
+    device.fd = -1;
+    device.direct = device.buffered = 0;
+    must(gnn_output_open(&job, 0, &output, &out->err), &out->err);
+    must(gnn_out_open(&output, "indices", GNN_PAGE_BYTES, GNN_OUT_DATASET, &file, &out->err), &out->err);
+    assert_true(device.fd >= 0);
+    for (int block = 0; block < BLOCKS && out->status == GNN_OK; block++)
+        out->status = gnn_out_write(file, data + block * BLOCK_BYTES,
+                                    BLOCK_BYTES + (block + 1 == BLOCKS ? TAIL_BYTES : 0), &out->err);
+    out->status = gnn_out_end(file, out->status, meta, &out->err);
+    if (out->status == GNN_OK) {
+        assert_int_equal(meta->file_count, 1);
+        assert_int_equal(meta->files[0].bytes, FILE_BYTES);
+        (void)snprintf(out->checksum, sizeof out->checksum, "%s", meta->files[0].checksum);
+    }
+    out->bytes = data_read(output.partial, "indices", &out->len);
+    gnn_output_close(&output);
+    assert_int_equal(open_files(), before);
+    free(meta);
+}
+
+static unsigned char *make_data(void)
+{
+    unsigned char *const data = aligned_alloc(GNN_PAGE_BYTES, gnn_round_up(FILE_BYTES, GNN_PAGE_BYTES));
+    assert_non_null(data);
+    for (uint64_t at = 0; at < FILE_BYTES; at++)
+        data[at] = (unsigned char)(gnn_mix64(at) >> 9);
+    return data;
+}
+
+/* Writes under the fault; the file is whole, after so many direct and buffered writes. */
+static void expect_whole(const char *root, struct fault fault, int direct, int buffered)
+{
+    struct written w;
+    char checksum[GNN_CHECKSUM_TEXT];
+    unsigned char *const data = make_data();
+    gnn_checksum_of(data, FILE_BYTES, checksum);
+    write_file(root, data, fault, &w);
+    must(w.status, &w.err);
+    assert_int_equal(w.len, FILE_BYTES);
+    assert_memory_equal(w.bytes, data, FILE_BYTES);
+    assert_string_equal(w.checksum, checksum);
+    if (device.direct != direct || device.buffered != buffered)
+        fail_msg("fault at %d: %d direct writes and %d buffered ones, expected %d and %d", fault.at, device.direct,
+                 device.buffered, direct, buffered);
+    free(w.bytes);
+    free(data);
+}
+
+static void expect_failure(const char *root, struct fault fault, enum gnn_status status, const char *message,
+                           int buffered)
+{
+    struct written w;
+    unsigned char *const data = make_data();
+    write_file(root, data, fault, &w);
+    if (w.status != status || strstr(w.err.message, message) == NULL ||
+        strstr(w.err.message, "writing ") != w.err.message)
+        fail_msg("%s '%s', expected \"%s\"", gnn_status_name(w.status), w.err.message, message);
+    assert_int_equal(device.direct, fault.at);
+    assert_int_equal(device.buffered, buffered);
+    free(w.bytes);
+    free(data);
+}
+
+/* ---- cases ---- */
+
+static void test_whole_pages_go_past_the_page_cache(void **state)
+{
+    expect_whole(*state, (struct fault){.at = 0}, BLOCKS, 1);
+}
+
+/* From the write that is refused on, none is tried directly again: the device wants more than pages, and will. */
+static void test_a_refused_direct_write_goes_through_the_page_cache(void **state)
+{
+    for (int at = 1; at <= BLOCKS; at++)
+        expect_whole(*state, (struct fault){.at = at, .error = EINVAL}, at, BLOCKS + 1 - at);
+}
+
+/* A file that takes no write at all is no endless loop. */
+static void test_what_is_refused_buffered_too_is_told(void **state)
+{
+    for (int at = 1; at <= BLOCKS; at++)
+        expect_failure(*state, (struct fault){.at = at, .error = EINVAL, .all_alike = true}, GNN_EIO,
+                       "/indices: Invalid argument", 1);
+}
+
+/* Nothing but EINVAL says that another way of writing would do. */
+static void test_other_failures_of_direct_writes_are_told(void **state)
+{
+    for (int at = 1; at <= BLOCKS; at++) {
+        expect_failure(*state, (struct fault){.at = at, .error = EIO}, GNN_EIO, "/indices: Input/output error", 0);
+        expect_failure(*state, (struct fault){.at = at, .error = ENOSPC}, GNN_ENOSPC, "/indices: the disk is full", 0);
+    }
+}
+
+static void test_an_interrupted_direct_write_is_repeated(void **state)
+{
+    for (int at = 1; at <= BLOCKS; at++)
+        expect_whole(*state, (struct fault){.at = at, .error = EINTR}, BLOCKS + 1, 1);
+}
+
+/* The rest of a short write is direct again where it begins at a page, else buffered; the next block is direct. */
+static void test_a_short_direct_write_is_gone_on_with(void **state)
+{
+    expect_whole(*state, (struct fault){.at = 2, .short_bytes = 3 * GNN_PAGE_BYTES}, BLOCKS + 1, 1);
+    expect_whole(*state, (struct fault){.at = 2, .short_bytes = 3 * GNN_PAGE_BYTES + 512}, BLOCKS, 2);
+    expect_whole(*state, (struct fault){.at = BLOCKS, .short_bytes = 512}, BLOCKS, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_whole_pages_go_past_the_page_cache, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_refused_direct_write_goes_through_the_page_cache, data_set_up,
+                                        data_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_refused_buffered_too_is_told, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_other_failures_of_direct_writes_are_told, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_an_interrupted_direct_write_is_repeated, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_short_direct_write_is_gone_on_with, data_set_up, data_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
