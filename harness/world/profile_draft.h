@@ -63,7 +63,6 @@ GNN_MUST_CHECK enum gnn_status gnn_profile_check_source(struct parse *p, const s
                                                         size_t *figure_len);
 
 /* ---- profile_grid.c ---- */
-#define GNN_PROFILE_DEPTHS_KEY "read_depths"
 /* Returns whether a key of [storage] is one of the grid: read_depths, read_us.SIZE, read_scattered_us.SIZE. */
 bool gnn_profile_is_of_grid(const char *key);
 /* Offers the keys of the grid, with the size that the key seems to end in: behind its dot, or from its first digit. */

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char depths_key[] = GNN_PROFILE_DEPTHS_KEY, grid_prefix[] = "read_us.",
-                  scattered_prefix[] = "read_scattered_us.";
+static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.", scattered_prefix[] = "read_scattered_us.";
 
 /* Parses "80.1,40.2": up to `max` numbers. Returns false when a part is no number. */
 static bool parse_list(const char *text, size_t len, enum unit unit, uint64_t *out, uint32_t max, uint32_t *count)
