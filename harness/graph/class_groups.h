@@ -41,11 +41,16 @@ static inline uint32_t gnn_class_rotation(const struct gnn_class_groups *g, uint
     return gnn_below32((uint32_t)(gnn_splitmix64_at(g->key, group) >> 32), g->count);
 }
 
+/* Where a class stands in a group that is turned so far. Without a branch, which would be as good as random. */
+static inline uint32_t gnn_class_place(const struct gnn_class_groups *g, uint32_t class, uint32_t turn)
+{
+    return class - turn + (g->count & (0 - (uint32_t)(class < turn)));
+}
+
 /* The node that is this member of the class; beyond the last node for a member that is not there. */
 static inline uint64_t gnn_class_member(const struct gnn_class_groups *g, uint32_t class, uint32_t member)
 {
-    const uint32_t turn = gnn_class_rotation(g, member);
-    return (uint64_t)member * g->count + (class >= turn ? class - turn : class + g->count - turn);
+    return (uint64_t)member * g->count + gnn_class_place(g, class, gnn_class_rotation(g, member));
 }
 
 static inline uint32_t gnn_class_of(const struct gnn_class_groups *g, uint32_t node)

@@ -14,9 +14,10 @@
 enum {
     TIERS = 32,             /* of popularity: a class has fewer than 2^32 members */
     DEGREE_LIMIT = 1 << 20, /* longest list at any scale; bounds the table */
-    TIER_GUIDE_BITS = 6,
+    TIER_GUIDE_BITS = 10,   /* so many that few draws have to look further */
     VOTES_MAX = 64,
     BATCH = 256, /* nodes whose walks through the permutation overlap */
+    PIECE = 64,  /* entries of a list that are drawn step by step together */
 };
 
 struct gnn_procedural {
@@ -230,8 +231,14 @@ static inline unsigned tier_from(const struct gnn_procedural *g, unsigned tier, 
     return tier;
 }
 
-/* A member of the run, by popularity. run is not empty. */
-static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, struct interval run, uint64_t bits)
+/* Blocks of 2^tier members that begin at multiples of it: one of them. */
+struct block {
+    unsigned tier;
+    uint32_t number;
+};
+
+/* A block inside the run, of a tier by popularity. run is not empty. */
+static inline struct block draw_block(const struct gnn_procedural *g, struct interval run, uint64_t bits)
 {
     const unsigned top = 63 - (unsigned)__builtin_clzll(run.high - run.low);
     unsigned tier = tier_from(g, g->tier_guide[top][(uint32_t)bits >> (32 - TIER_GUIDE_BITS)], top, (uint32_t)bits);
@@ -243,19 +250,38 @@ static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t clas
         if (first < last)
             break;
     }
-    const uint32_t block = (uint32_t)first + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(last - first));
-    if (tier == 0)
-        return block;
-    const uint64_t place = gnn_rng_fold(g->hub_key + class, (uint64_t)tier << 32 | block);
-    return (uint32_t)(((uint64_t)block << tier) + (place & ((UINT64_C(1) << tier) - 1)));
+    return (struct block){tier, (uint32_t)first + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(last - first))};
+}
+
+/* The member that has all of the block's draws. */
+static inline uint32_t hub_of(const struct gnn_procedural *g, uint32_t class, struct block block)
+{
+    const uint64_t place = gnn_rng_fold(g->hub_key + class, (uint64_t)block.tier << 32 | block.number);
+    return (uint32_t)(((uint64_t)block.number << block.tier) + (place & ((UINT64_C(1) << block.tier) - 1)));
+}
+
+/* A node of the interval, where the class has none in it. */
+static inline uint64_t any_node(struct interval nodes, uint64_t bits)
+{
+    return nodes.low + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
+}
+
+/* Returns the source, or one beside it where it is the list's own node: the interval around that holds two at least. */
+static inline gnn_node step_aside(uint64_t source, gnn_node own, struct interval nodes)
+{
+    if (source == own)
+        source = source + 1 < nodes.high ? source + 1 : source - 1;
+    assert(source >= nodes.low);
+    assert(source < nodes.high);
+    return (gnn_node)source;
 }
 
 /* The class that an entry is drawn from. A list of the reach holds such a node in any case: each class has two. */
 static inline uint32_t class_of_entry(const struct gnn_procedural *g, const struct list *list, uint64_t edge)
 {
-    if (g->config.class_count > 1 && (edge & 0xffffff) >= g->homophily_24bit)
-        return other_class(g, list->class, (uint32_t)(edge >> 32));
-    return list->class;
+    const uint32_t own = list->class, other = other_class(g, own, (uint32_t)(edge >> 32));
+    const bool is_other = (edge & 0xffffff) >= g->homophily_24bit;
+    return own ^ ((own ^ other) & (0 - (uint32_t)is_other)); /* no branch: it would be as good as random */
 }
 
 static inline gnn_node entry_of(const struct gnn_procedural *g, const struct list *list, uint32_t position)
@@ -275,14 +301,10 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct lis
     const struct interval run = members(g, class, nodes);
     uint64_t source;
     if (run.low < run.high)
-        source = gnn_class_member(&g->groups, class, draw_member(g, class, run, bits));
+        source = gnn_class_member(&g->groups, class, hub_of(g, class, draw_block(g, run, bits)));
     else
-        source = nodes.low + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
-    if (source == list->node) /* step aside: the interval around its destination holds at least two nodes */
-        source = source + 1 < nodes.high ? source + 1 : source - 1;
-    assert(source >= nodes.low);
-    assert(source < nodes.high);
-    return (gnn_node)source;
+        source = any_node(nodes, bits);
+    return step_aside(source, list->node, nodes);
 }
 
 gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint32_t position)
@@ -291,12 +313,93 @@ gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node n
     return entry_of(graph, &list, position);
 }
 
+/* ---- many entries of a list ---- */
+
+/* One end of an interval of node IDs, and what finds each class's first member from it on. */
+struct bound {
+    uint64_t node;
+    uint32_t group, turn;
+};
+
+static inline struct bound bound_at(const struct gnn_procedural *g, uint64_t node)
+{
+    const uint32_t group = gnn_class_group(&g->groups, node);
+    return (struct bound){node, group, gnn_class_rotation(&g->groups, group)};
+}
+
+/* The class's first member whose node ID is not below the bound. */
+static inline uint32_t first_member(const struct gnn_procedural *g, const struct bound *bound, uint32_t class)
+{
+    const uint32_t place = gnn_class_place(&g->groups, class, bound->turn);
+    return bound->group + ((uint64_t)bound->group * g->groups.count + place < bound->node);
+}
+
+/* Some entries of a list outside the reach. */
+struct piece {
+    uint32_t count;
+    uint32_t position[PIECE];
+    uint64_t edge[PIECE], bits[PIECE];
+    struct interval nodes[PIECE];
+    uint32_t class[PIECE], block[PIECE];
+    uint8_t tier[PIECE];
+    bool empty[PIECE]; /* the class has no member in the interval */
+};
+
+static void draw_bits(uint64_t key, struct piece *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        p->edge[i] = gnn_splitmix64_at(key, p->position[i]);
+        p->bits[i] = gnn_mix64(p->edge[i] ^ GNN_RNG_GOLDEN);
+    }
+}
+
+/* Where the interval of one position ends that of the next one begins. */
+static void draw_blocks(const struct gnn_procedural *g, const struct list *list, struct piece *p)
+{
+    struct bound low = {.node = 0}, high = {.node = 0};
+    for (uint32_t i = 0; i < p->count; i++) {
+        const uint32_t class = class_of_entry(g, list, p->edge[i]), position = p->position[i];
+        low = i > 0 && position == p->position[i - 1] + 1 ? high : bound_at(g, stratum(g, list, position).low);
+        high = bound_at(g, stratum(g, list, position).high);
+        const struct interval run = {first_member(g, &low, class), first_member(g, &high, class)};
+        p->nodes[i] = (struct interval){low.node, high.node};
+        p->class[i] = class;
+        p->empty[i] = run.low >= run.high;
+        const struct block block = p->empty[i] ? (struct block){.tier = 0} : draw_block(g, run, p->bits[i]);
+        p->tier[i] = (uint8_t)block.tier;
+        p->block[i] = block.number;
+    }
+}
+
+/* Draws as entry_of does, but one step for all entries, then the next: within an entry each step waits for the one
+ * before, and no branch predictor foresees which way some of them go. */
+static void draw_piece(const struct gnn_procedural *g, const struct list *list, struct piece *p, gnn_node *out)
+{
+    draw_bits(list->key, p);
+    draw_blocks(g, list, p);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct block block = {p->tier[i], p->block[i]};
+        const uint64_t hub = gnn_class_member(&g->groups, p->class[i], hub_of(g, p->class[i], block));
+        out[i] = step_aside(p->empty[i] ? any_node(p->nodes[i], p->bits[i]) : hub, list->node, p->nodes[i]);
+    }
+}
+
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out)
 {
     const struct list list = list_of(graph, node, degree);
-    for (uint64_t i = 0; i < count; i++)
-        out[i] = entry_of(graph, &list, (uint32_t)(edge_offset[i] - begin));
+    struct piece piece;
+    if (list.index != GNN_NODE_NONE) {
+        for (uint64_t i = 0; i < count; i++)
+            out[i] = entry_of(graph, &list, (uint32_t)(edge_offset[i] - begin));
+        return;
+    }
+    for (uint64_t done = 0; done < count; done += piece.count) {
+        piece.count = (uint32_t)gnn_min_u64(count - done, PIECE);
+        for (uint32_t i = 0; i < piece.count; i++)
+            piece.position[i] = (uint32_t)(edge_offset[done + i] - begin);
+        draw_piece(graph, &list, &piece, out + done);
+    }
 }
 
 /* ---- labels ---- */
@@ -515,7 +618,8 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     g->split_key = gnn_rng_fork(config->seed, "split");
     g->clarity_key = gnn_rng_fork(config->seed, "graph.clarity");
     g->votes = config->reach.votes;
-    g->homophily_24bit = (uint32_t)(config->homophily * 0x1p24);
+    g->homophily_24bit =
+        config->class_count > 1 ? (uint32_t)(config->homophily * 0x1p24) : 1U << 24; /* no other class */
     g->label_noise_24bit = config->class_count > 1 ? (uint32_t)(config->label_noise * 0x1p24) : 0;
     build_tiers(g);
     enum gnn_status status = build_ranks(g, err);

@@ -94,8 +94,24 @@ static void test_degrees(void **state)
     }
 }
 
-/* Lists ascend strictly (hence no duplicate), hold no self-loop and stay inside the graph, whatever the
- * parameters. */
+/* Every `step`-th entry of a list, drawn together, is what single draws give. */
+static void check_together(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint32_t step)
+{
+    enum { ENTRIES_MAX = 1000 };
+    uint64_t offsets[ENTRIES_MAX] = {0};
+    gnn_node got[ENTRIES_MAX];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < degree && count < ENTRIES_MAX; k += step)
+        offsets[count++] = k;
+    gnn_procedural_neighbours(graph, node, degree, 0, offsets, count, got);
+    for (uint32_t i = 0; i < count; i++)
+        if (got[i] != gnn_procedural_neighbour(graph, node, degree, (uint32_t)offsets[i]))
+            fail_msg("node %u, position %u of %u: %u alone, %u together", node, (uint32_t)offsets[i], degree,
+                     gnn_procedural_neighbour(graph, node, degree, (uint32_t)offsets[i]), got[i]);
+}
+
+/* Lists ascend strictly (hence no duplicate), hold no self-loop and stay inside the graph, whatever the parameters and
+ * however many entries are drawn together. */
 static void test_lists(void **state)
 {
     (void)state;
@@ -125,6 +141,7 @@ static void test_lists(void **state)
                     fail_msg("case %zu: node %u, position %u of %u: %u after %u", i, v, k, d, source, previous);
                 previous = source;
             }
+            check_together(graph, v, d, 1 + v % 3);
         }
         gnn_procedural_close(graph);
     }
