@@ -1,4 +1,5 @@
-/* Many threads fill numbered chunks of a stream, one writes them in order. Internal to harness/dataset/. */
+/* Many threads fill and write numbered chunks of a file; one sums them in order meanwhile. Internal to
+ * harness/dataset/. */
 #ifndef GNN_DATASET_CHUNKS_H
 #define GNN_DATASET_CHUNKS_H
 
@@ -16,7 +17,8 @@ struct gnn_chunk_stream {
     uint32_t threads; /* 0 = every core */
 };
 
-/* Streams the items into dataset file `name`. Memory: two chunks of about 4 MiB a thread. */
+/* Writes the items as dataset file `name`. Returns the first failure of a thread. Memory: two chunks of about 4 MiB a
+ * thread, of which there are two more than fill, since a thread waits while its chunk is written. */
 GNN_MUST_CHECK enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct gnn_output *output,
                                                 const char *name, struct gnn_meta *meta, struct gnn_err *err);
 

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +282,8 @@ struct gnn_out_file {
     const struct gnn_prepare_job *job;
     enum gnn_out_kind kind;
     int fd;
-    int direct_fd; /* past the page cache; -1: the file system has none */
+    int direct_fd;        /* past the page cache; -1: the file system has none */
+    atomic_bool buffered; /* nothing is written past the page cache any more */
     char name[32];
     char path[GNN_OUTPUT_PATH + 64];
     uint64_t written_bytes;
@@ -327,37 +329,48 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     return GNN_OPENED(status, file, out, out_close);
 }
 
-/* Writes what it can of the bytes at the file's end. What begins and lies at pages goes past the page cache, as far as
- * whole pages go: that costs no copy, and leaves the cache to others. */
-static ssize_t write_some(struct gnn_out_file *file, const char *data, uint64_t bytes)
+/* Writes what it can of the bytes. What begins and lies at pages goes past the page cache, as far as whole pages go:
+ * that costs no copy, and leaves the cache to others. */
+static ssize_t write_some(struct gnn_out_file *file, off_t at, const char *data, uint64_t bytes)
 {
-    const off_t at = (off_t)file->written_bytes;
     const uint64_t pages = gnn_round_down(gnn_min_u64(bytes, WRITE_BYTES_MAX), GNN_PAGE_BYTES);
-    if (file->direct_fd >= 0 && pages > 0 && (at | (off_t)(uintptr_t)data) % GNN_PAGE_BYTES == 0) {
+    const bool whole = pages > 0 && (at | (off_t)(uintptr_t)data) % GNN_PAGE_BYTES == 0;
+    if (file->direct_fd >= 0 && whole && !atomic_load(&file->buffered)) {
         const ssize_t got = pwrite(file->direct_fd, data, pages, at);
         if (got >= 0 || errno != EINVAL)
             return got;
-        (void)close(file->direct_fd); /* a device that wants more than pages */
-        file->direct_fd = -1;
+        atomic_store(&file->buffered, true); /* a device that wants more than pages */
     }
     return pwrite(file->fd, data, gnn_min_u64(bytes, WRITE_BYTES_MAX), at);
 }
 
 /* A short write is followed by another one, which tells why. Whatever loop writes here obeys the stop flag. */
-static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
+enum gnn_status gnn_out_write_at(struct gnn_out_file *file, uint64_t offset_bytes, const void *data, uint64_t bytes,
+                                 struct gnn_err *err)
 {
     for (uint64_t done = 0; done < bytes;) {
         GNN_TRY(gnn_job_stopped(file->job, file->name, err));
-        const ssize_t got = write_some(file, (const char *)data + done, bytes - done);
+        const ssize_t got = write_some(file, (off_t)(offset_bytes + done), (const char *)data + done, bytes - done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return gnn_out_errno(errno, "writing", file->path, err);
         done += (uint64_t)got;
-        file->written_bytes += (uint64_t)got;
     }
+    return GNN_OK;
+}
+
+void gnn_out_add(struct gnn_out_file *file, const void *data, uint64_t bytes)
+{
+    file->written_bytes += bytes;
     if (file->checksum != NULL)
         gnn_checksum_add(file->checksum, data, bytes);
+}
+
+static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
+{
+    GNN_TRY(gnn_out_write_at(file, file->written_bytes, data, bytes, err));
+    gnn_out_add(file, data, bytes);
     return GNN_OK;
 }
 

@@ -1,5 +1,5 @@
 /* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running checksums,
- * and a ticker for progress. Internal to harness/dataset/. One thread at a time. */
+ * and a ticker for progress. Internal to harness/dataset/. One thread at a time, but for gnn_out_write_at. */
 #ifndef GNN_DATASET_OUTPUT_H
 #define GNN_DATASET_OUTPUT_H
 
@@ -73,6 +73,12 @@ GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const cha
                                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
+/* Writes bytes at an offset, past the page cache where offset, bytes and memory are whole pages. Many threads may do so
+ * at once, each other bytes of the file, in which gnn_out_write then has no part. */
+GNN_MUST_CHECK enum gnn_status gnn_out_write_at(struct gnn_out_file *file, uint64_t offset_bytes, const void *data,
+                                                uint64_t bytes, struct gnn_err *err);
+/* Adds what was, or is being, written so to size and checksum: all of it, in the order of the file, by one thread. */
+void gnn_out_add(struct gnn_out_file *file, const void *data, uint64_t bytes);
 /* Writes node IDs, id_bytes each. */
 GNN_MUST_CHECK enum gnn_status gnn_out_ids(struct gnn_out_file *file, const gnn_node *ids, uint64_t count,
                                            uint32_t id_bytes, struct gnn_err *err);
