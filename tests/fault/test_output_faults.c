@@ -10,12 +10,14 @@
 
 #include "harness/base/rng.h"
 #include "harness/base/sizes.h"
+#include "harness/dataset/chunks.h"
 #include "harness/dataset/output.h"
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ struct fault {
 static struct {
     struct fault fault;
     int fd; /* opened for direct writes; -1: none */
-    int direct, buffered;
+    atomic_int direct, buffered;
 } device;
 
 /* Stands before the C library's. What is opened past the page cache is noted and opened plainly, so that the cases are
@@ -58,7 +60,7 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
 {
     const struct fault *const f = &device.fault;
     const bool direct = fd == device.fd;
-    const int count = direct ? ++device.direct : ++device.buffered;
+    const int count = 1 + atomic_fetch_add(direct ? &device.direct : &device.buffered, 1);
     if (direct)
         assert_int_equal(((uintptr_t)data | bytes | (size_t)at) % GNN_PAGE_BYTES, 0);
     if (f->error != 0 && (direct ? count == f->at : f->all_alike)) {
@@ -205,6 +207,79 @@ static void test_a_short_direct_write_is_gone_on_with(void **state)
     expect_whole(*state, (struct fault){.at = BLOCKS, .short_bytes = 512}, BLOCKS, 1);
 }
 
+/* ---- chunks that many threads write ---- */
+
+enum { CHUNK_ITEMS = (4 << 20) / 8, CHUNKS = 9, TAIL_ITEMS = 1000, ITEMS = CHUNKS * CHUNK_ITEMS + TAIL_ITEMS };
+
+/* gnn_chunk_fill */
+static void fill_items(const void *ctx, uint64_t first, uint64_t count, void *dst)
+{
+    (void)ctx;
+    for (uint64_t i = 0; i < count; i++)
+        ((uint64_t *)dst)[i] = gnn_mix64(first + i);
+}
+
+/* Writes the items under the fault. What was written of a file that failed is removed with its directory. */
+static enum gnn_status write_items(const char *root, struct fault fault, uint32_t threads, struct gnn_err *err)
+{
+    char dir[DATA_PATH], checksum[GNN_CHECKSUM_TEXT];
+    struct gnn_output output;
+    struct gnn_meta *const meta = calloc(1, sizeof *meta);
+    const struct gnn_prepare_job job = {.out_dir = data_path(dir, root, "out")};
+    const struct gnn_chunk_stream stream = {.fill = fill_items, .items = ITEMS, .item_bytes = 8, .threads = threads};
+    const unsigned before = open_files();
+    assert_non_null(meta);
+    *err = (struct gnn_err){.status = GNN_OK};
+    device.fault = fault;
+    device.fd = -1;
+    device.direct = device.buffered = 0;
+    must(gnn_output_open(&job, 0, &output, err), err);
+    const enum gnn_status status = gnn_chunks_write(&stream, &output, "indices", meta, err);
+    if (status == GNN_OK) {
+        size_t len;
+        uint64_t *const items = (uint64_t *)data_read(output.partial, "indices", &len);
+        assert_int_equal(len, ITEMS * sizeof *items);
+        for (uint64_t i = 0; i < ITEMS; i++)
+            if (items[i] != gnn_mix64(i))
+                fail_msg("item %llu is not what was filled in", (unsigned long long)i);
+        gnn_checksum_of(items, len, checksum);
+        assert_string_equal(meta->files[0].checksum, checksum);
+        assert_int_equal(meta->files[0].bytes, len);
+        free(items);
+    }
+    gnn_output_close(&output);
+    assert_int_equal(open_files(), before);
+    free(meta);
+    return status;
+}
+
+/* Whole and in order, whichever thread comes first; past the page cache but for the end that is no whole page, and from
+ * a refusal on through it. */
+static void test_chunks_are_whole_and_in_order(void **state)
+{
+    struct gnn_err err;
+    for (uint32_t threads = 1; threads < 6; threads += 2) {
+        must(write_items(*state, (struct fault){.at = 0}, threads, &err), &err);
+        assert_int_equal(device.direct, CHUNKS + 1); /* of the last one its whole pages */
+        assert_int_equal(device.buffered, 1);
+        must(write_items(*state, (struct fault){.at = 4, .error = EINVAL}, threads, &err), &err);
+        assert_in_range(device.direct, 4, 4 + threads + 2); /* those that were on their way */
+        must(write_items(*state, (struct fault){.at = 3, .short_bytes = GNN_PAGE_BYTES}, threads, &err), &err);
+    }
+}
+
+static void test_a_chunk_that_is_not_written_fails_the_file(void **state)
+{
+    struct gnn_err err;
+    for (int at = 1; at <= CHUNKS; at += 2)
+        for (uint32_t threads = 1; threads < 4; threads++) {
+            assert_int_equal(write_items(*state, (struct fault){.at = at, .error = EIO}, threads, &err), GNN_EIO);
+            assert_non_null(strstr(err.message, "/indices: Input/output error"));
+            assert_int_equal(write_items(*state, (struct fault){.at = at, .error = ENOSPC}, threads, &err), GNN_ENOSPC);
+            assert_in_range(device.direct, at, at + (int)threads + 2);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +290,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_failures_of_direct_writes_are_told, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_an_interrupted_direct_write_is_repeated, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_a_short_direct_write_is_gone_on_with, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_chunks_are_whole_and_in_order, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_chunk_that_is_not_written_fails_the_file, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
