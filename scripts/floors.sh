@@ -27,7 +27,7 @@ with epoch as (
          left join figures f on f.run_id = r.run_id and f.epoch = e.epoch
     group by r.run_id, e.epoch),
 cell as (
-    select r.system || case c.value when 'full' then ', overlapping' when 'direct' then ', filled directly' else '' end as name,
+    select r.system || case c.value when 'full' then ', overlapping' when 'epochs' then ', over epochs' when 'direct' then ', filled directly' else '' end as name,
            a.*, b.s as s2, b.floor_s as floor2_s, b.device_s as device2_s, b.training_s as training2_s, b.cores_s as cores2_s
     from runs r join epoch a on a.run_id = r.run_id and coalesce(a.epoch, 0) = 0
          left join epoch b on b.run_id = r.run_id and b.epoch = 1
