@@ -8,57 +8,93 @@
 #include <unistd.h>
 
 enum {
-    CHUNK_BYTES = 4 << 20,
+    CHUNK_BYTES = 2 << 20,
     THREADS_MAX = 64,
     THREADS_IN_WRITES = 2, /* beside those that fill: a thread waits while its chunk is written */
     SLOTS_PER_THREAD = 2,
     LARGE_PAGE_BYTES = 2 << 20
 };
 
-enum state { EMPTY, FILLED, WRITTEN };
+struct slot { /* of a chunk, until it is both written and summed */
+    bool taken, filled, written, summed;
+};
 
-/* Chunk k lives in slot k % slot_count; a slot is free once the chunk slot_count before it is written and summed. */
-struct pool {
+/* One file in the making. Its chunk k lies in slot k % slot_count. */
+struct part {
     const struct gnn_chunk_stream *stream;
     struct gnn_out_file *file;
     uint64_t chunk_items, chunk_count;
-    uint32_t slot_count;
     char *memory; /* (slot_count) chunks */
+    /* under the pool's mutex */
+    struct slot *slots;              /* (slot_count) */
+    uint64_t taken, summed, written; /* chunks */
+};
+
+struct pool {
+    struct part *parts;
+    uint32_t part_count;
+    uint32_t slot_count; /* of each part */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /* under mutex */
-    enum state *states; /* (slot_count) */
-    uint64_t next_fill, next_sum;
     bool stop;
     struct gnn_err failure; /* of the first thread that failed */
 };
 
-static uint64_t chunk_items_at(const struct pool *pool, uint64_t chunk)
+static uint64_t items_at(const struct part *part, uint64_t chunk)
 {
-    assert(chunk < pool->chunk_count);
-    return gnn_min_u64(pool->stream->items - chunk * pool->chunk_items, pool->chunk_items);
+    assert(chunk < part->chunk_count);
+    return gnn_min_u64(part->stream->items - chunk * part->chunk_items, part->chunk_items);
 }
 
-static uint64_t chunk_bytes_at(const struct pool *pool, uint64_t chunk)
+static uint64_t bytes_at(const struct part *part, uint64_t chunk)
 {
-    return chunk_items_at(pool, chunk) * pool->stream->item_bytes;
+    return items_at(part, chunk) * part->stream->item_bytes;
 }
 
-static uint64_t chunk_offset(const struct pool *pool, uint64_t chunk)
+static char *memory_of(const struct pool *pool, const struct part *part, uint64_t chunk)
 {
-    return chunk * pool->chunk_items * pool->stream->item_bytes;
+    return part->memory + (chunk % pool->slot_count) * part->chunk_items * part->stream->item_bytes;
 }
 
-static char *slot_of(const struct pool *pool, uint64_t chunk)
+/* ---- what happens to a slot: all under the mutex ---- */
+
+static struct slot *slot_of(const struct pool *pool, const struct part *part, uint64_t chunk)
 {
-    return pool->memory + (chunk % pool->slot_count) * pool->chunk_items * pool->stream->item_bytes;
+    return &part->slots[chunk % pool->slot_count];
 }
 
-static void set_state(struct pool *pool, uint64_t chunk, enum state state)
+/* Frees a slot that is done with. */
+static void check_done(struct pool *pool, struct slot *slot)
+{
+    if (slot->written && slot->summed)
+        *slot = (struct slot){.taken = false};
+    (void)pthread_cond_broadcast(&pool->changed);
+}
+
+static void note_filled(struct pool *pool, struct part *part, uint64_t chunk)
 {
     (void)pthread_mutex_lock(&pool->mutex);
-    pool->states[chunk % pool->slot_count] = state;
-    (void)pthread_cond_broadcast(&pool->changed);
+    slot_of(pool, part, chunk)->filled = true;
+    check_done(pool, slot_of(pool, part, chunk));
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+static void note_written(struct pool *pool, struct part *part, uint64_t chunk)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+    slot_of(pool, part, chunk)->written = true;
+    part->written++;
+    check_done(pool, slot_of(pool, part, chunk));
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+static void note_summed(struct pool *pool, struct part *part, uint64_t chunk)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+    slot_of(pool, part, chunk)->summed = true;
+    part->summed++;
+    check_done(pool, slot_of(pool, part, chunk));
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -73,65 +109,105 @@ static void stop_for(struct pool *pool, const struct gnn_err *failure)
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Waits for the next chunk that has a slot; returns false when there is none to come. */
-static bool take_chunk(struct pool *pool, uint64_t *chunk)
+/* ---- the threads that fill and write ---- */
+
+static bool is_less_far(const struct part *a, const struct part *b)
+{
+    return (double)a->taken * (double)b->chunk_count < (double)b->taken * (double)a->chunk_count;
+}
+
+/* Finds, of the parts whose next chunk has a free slot, the one of which the smallest share was taken. Returns false when
+ * no part has a chunk left; *part is NULL when those that have wait for a slot. */
+static bool find_part(struct pool *pool, struct part **part)
+{
+    bool more = false;
+    *part = NULL;
+    for (struct part *p = pool->parts; p < pool->parts + pool->part_count; p++) {
+        if (p->taken == p->chunk_count)
+            continue;
+        more = true;
+        if (!slot_of(pool, p, p->taken)->taken && (*part == NULL || is_less_far(p, *part)))
+            *part = p;
+    }
+    return more;
+}
+
+/* Takes a chunk, once there is a slot for one; returns false when there is none to come. */
+static bool take_chunk(struct pool *pool, struct part **part, uint64_t *chunk)
 {
     (void)pthread_mutex_lock(&pool->mutex);
-    while (!pool->stop && pool->next_fill < pool->chunk_count && pool->next_fill >= pool->next_sum + pool->slot_count)
+    bool more;
+    while ((more = !pool->stop && find_part(pool, part)) && *part == NULL)
         (void)pthread_cond_wait(&pool->changed, &pool->mutex);
-    const bool taken = !pool->stop && pool->next_fill < pool->chunk_count;
-    if (taken)
-        *chunk = pool->next_fill++;
+    if (more) {
+        *chunk = (*part)->taken++;
+        slot_of(pool, *part, *chunk)->taken = true;
+    }
     (void)pthread_mutex_unlock(&pool->mutex);
-    return taken;
+    return more;
+}
+
+static enum gnn_status make_chunk(struct pool *pool, struct part *part, uint64_t chunk, struct gnn_err *err)
+{
+    const struct gnn_chunk_stream *const stream = part->stream;
+    const uint64_t first = chunk * part->chunk_items;
+    char *const memory = memory_of(pool, part, chunk);
+    stream->fill(stream->ctx, first, items_at(part, chunk), memory);
+    note_filled(pool, part, chunk);
+    GNN_TRY(gnn_out_write_at(part->file, first * stream->item_bytes, memory, bytes_at(part, chunk), err));
+    note_written(pool, part, chunk);
+    return GNN_OK;
 }
 
 static void *make_chunks(void *arg)
 {
     struct pool *const pool = arg;
-    const struct gnn_chunk_stream *const stream = pool->stream;
     struct gnn_err err = {.status = GNN_OK};
+    struct part *part;
     uint64_t chunk;
-    while (take_chunk(pool, &chunk)) {
-        char *const slot = slot_of(pool, chunk);
-        stream->fill(stream->ctx, chunk * pool->chunk_items, chunk_items_at(pool, chunk), slot);
-        set_state(pool, chunk, FILLED);
-        if (gnn_out_write_at(pool->file, chunk_offset(pool, chunk), slot, chunk_bytes_at(pool, chunk), &err) !=
-            GNN_OK) {
+    while (take_chunk(pool, &part, &chunk))
+        if (make_chunk(pool, part, chunk, &err) != GNN_OK)
             stop_for(pool, &err);
-            break;
-        }
-        set_state(pool, chunk, WRITTEN);
-    }
     return NULL;
 }
 
-/* Waits until a chunk is in this state or behind it; returns false when the threads have stopped. */
-static bool wait_state(struct pool *pool, uint64_t chunk, enum state state)
+/* ---- the thread that sums ---- */
+
+/* Waits for a part whose next chunk is filled; returns false when all are written, or the threads have stopped. */
+static bool wait_filled(struct pool *pool, struct part **part)
 {
+    bool more = true;
+    *part = NULL;
     (void)pthread_mutex_lock(&pool->mutex);
-    while (!pool->stop && pool->states[chunk % pool->slot_count] < state)
+    for (;;) {
+        more = false;
+        for (struct part *p = pool->parts; p < pool->parts + pool->part_count && *part == NULL; p++) {
+            more = more || p->written < p->chunk_count;
+            /* A slot that is summed is still of the chunk before, which is being written. */
+            const struct slot *const slot = slot_of(pool, p, p->summed);
+            if (p->summed < p->chunk_count && slot->filled && !slot->summed)
+                *part = p;
+        }
+        if (pool->stop || !more || *part != NULL)
+            break;
         (void)pthread_cond_wait(&pool->changed, &pool->mutex);
-    const bool reached = !pool->stop;
+    }
+    const bool found = !pool->stop && *part != NULL;
     (void)pthread_mutex_unlock(&pool->mutex);
-    return reached;
+    return found;
 }
 
-/* Sums the chunks in their order while they are written, and frees their slots. */
+/* Sums each file's chunks in their order while they are written. */
 static enum gnn_status sum_chunks(struct pool *pool, struct gnn_ticker *ticker, struct gnn_err *err)
 {
-    for (uint64_t chunk = 0; chunk < pool->chunk_count; chunk++) {
-        if (!wait_state(pool, chunk, FILLED))
-            return GNN_OK; /* failure says why */
-        gnn_out_add(pool->file, slot_of(pool, chunk), chunk_bytes_at(pool, chunk));
-        if (!wait_state(pool, chunk, WRITTEN))
-            return GNN_OK;
-        (void)pthread_mutex_lock(&pool->mutex);
-        pool->states[chunk % pool->slot_count] = EMPTY;
-        pool->next_sum++;
-        (void)pthread_cond_broadcast(&pool->changed);
-        (void)pthread_mutex_unlock(&pool->mutex);
-        GNN_TRY(gnn_ticker_set(ticker, chunk_offset(pool, chunk) + chunk_bytes_at(pool, chunk), err));
+    struct part *part;
+    uint64_t done = 0;
+    while (wait_filled(pool, &part)) {
+        const uint64_t chunk = part->summed, bytes = bytes_at(part, chunk);
+        gnn_out_add(part->file, memory_of(pool, part, chunk), bytes);
+        note_summed(pool, part, chunk);
+        done += bytes;
+        GNN_TRY(gnn_ticker_set(ticker, done, err));
     }
     return GNN_OK;
 }
@@ -143,6 +219,8 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
     uint32_t started = 0;
     enum gnn_status status = GNN_OK;
     assert(threads <= THREADS_MAX + THREADS_IN_WRITES);
+    (void)pthread_mutex_init(&pool->mutex, NULL);
+    (void)pthread_cond_init(&pool->changed, NULL);
     while (started < threads && status == GNN_OK) {
         const int code = pthread_create(&ids[started], NULL, make_chunks, pool);
         if (code != 0)
@@ -152,12 +230,12 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
             started++;
     }
     GNN_NEXT(status, sum_chunks(pool, ticker, err));
-    (void)pthread_mutex_lock(&pool->mutex);
-    pool->stop = true;
-    (void)pthread_cond_broadcast(&pool->changed);
-    (void)pthread_mutex_unlock(&pool->mutex);
+    if (status != GNN_OK)
+        stop_for(pool, err);
     for (uint32_t i = 0; i < started; i++)
         (void)pthread_join(ids[i], NULL);
+    (void)pthread_cond_destroy(&pool->changed);
+    (void)pthread_mutex_destroy(&pool->mutex);
     if (status == GNN_OK && pool->failure.status != GNN_OK) {
         *err = pool->failure;
         status = pool->failure.status;
@@ -191,41 +269,48 @@ static char *allocate_chunks(uint64_t bytes)
     return memory;
 }
 
-static enum gnn_status fill_file(const struct gnn_chunk_stream *stream, struct gnn_out_file *file,
-                                 struct gnn_ticker *ticker, struct gnn_err *err)
-{
-    struct pool pool = {.stream = stream, .file = file};
-    const uint32_t threads = gnn_chunk_threads(stream->threads, THREADS_MAX) + THREADS_IN_WRITES;
-    pool.chunk_items = items_of_chunk(stream->item_bytes);
-    pool.chunk_count = gnn_div_up(stream->items, pool.chunk_items);
-    pool.slot_count = threads * SLOTS_PER_THREAD;
-    pool.memory = allocate_chunks(pool.slot_count * pool.chunk_items * stream->item_bytes);
-    pool.states = calloc(pool.slot_count, sizeof *pool.states);
-    enum gnn_status status = GNN_OK;
-    if (pool.memory == NULL || pool.states == NULL) {
-        status = gnn_fail(err, GNN_ENOMEM, "%u chunks of %d B", pool.slot_count, CHUNK_BYTES);
-    } else {
-        (void)pthread_mutex_init(&pool.mutex, NULL);
-        (void)pthread_cond_init(&pool.changed, NULL);
-        status = run_pool(&pool, threads, ticker, err);
-        (void)pthread_cond_destroy(&pool.changed);
-        (void)pthread_mutex_destroy(&pool.mutex);
-    }
-    free(pool.memory);
-    free(pool.states);
-    return status;
-}
-
-enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct gnn_output *output, const char *name,
-                                 struct gnn_meta *meta, struct gnn_err *err)
+static enum gnn_status open_part(const struct gnn_chunk_stream *stream, struct gnn_output *output, uint32_t slots,
+                                 struct part *part, struct gnn_err *err)
 {
     assert(stream->item_bytes > 0);
-    struct gnn_out_file *file;
-    GNN_TRY(gnn_out_open(output, name, 4096, GNN_OUT_DATASET, &file, err));
+    *part = (struct part){.stream = stream, .chunk_items = items_of_chunk(stream->item_bytes)};
+    part->chunk_count = gnn_div_up(stream->items, part->chunk_items);
+    GNN_TRY(gnn_out_open(output, stream->name, 4096, GNN_OUT_DATASET, &part->file, err));
+    part->memory = allocate_chunks(slots * part->chunk_items * stream->item_bytes);
+    part->slots = calloc(slots, sizeof *part->slots);
+    if (part->memory == NULL || part->slots == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: %u chunks of %d B", stream->name, slots, CHUNK_BYTES);
+    return gnn_out_reserve(part->file, stream->items * stream->item_bytes, err);
+}
+
+/* Returns status, or why a file that was written could not be ended. */
+static enum gnn_status close_part(struct part *part, enum gnn_status status, struct gnn_meta *meta, struct gnn_err *err)
+{
+    free(part->memory);
+    free(part->slots);
+    return gnn_out_end(part->file, status, meta, err);
+}
+
+enum gnn_status gnn_chunks_write(const struct gnn_chunk_job *job, struct gnn_output *output, struct gnn_meta *meta,
+                                 struct gnn_err *err)
+{
+    const uint32_t threads = gnn_chunk_threads(job->threads, THREADS_MAX) + THREADS_IN_WRITES;
+    struct part parts[GNN_CHUNK_STREAMS_MAX];
+    struct pool pool = {.parts = parts, .slot_count = threads * SLOTS_PER_THREAD};
     struct gnn_ticker ticker;
-    gnn_ticker_start(&ticker, output->job, name, "B", stream->items * stream->item_bytes);
-    const enum gnn_status status = fill_file(stream, file, &ticker, err);
+    uint64_t bytes = 0;
+    enum gnn_status status = GNN_OK;
+    assert(job->stream_count > 0);
+    assert(job->stream_count <= GNN_CHUNK_STREAMS_MAX);
+    for (uint32_t i = 0; i < job->stream_count && status == GNN_OK; i++) {
+        status = open_part(&job->streams[i], output, pool.slot_count, &parts[pool.part_count++], err);
+        bytes += job->streams[i].items * job->streams[i].item_bytes;
+    }
+    gnn_ticker_start(&ticker, output->job, job->phase, "B", bytes);
+    GNN_NEXT(status, run_pool(&pool, threads, &ticker, err));
     if (status == GNN_OK)
         gnn_ticker_end(&ticker);
-    return gnn_out_end(file, status, meta, err);
+    for (uint32_t i = 0; i < pool.part_count; i++)
+        status = close_part(&parts[i], status, meta, err);
+    return status;
 }

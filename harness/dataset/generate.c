@@ -43,14 +43,36 @@ static void fill_features(const void *ctx, uint64_t first, uint64_t count, void 
     gnn_recipe_features(&g->recipe, (gnn_node)first, count, dst);
 }
 
-static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *fill, uint64_t items,
-                                     uint32_t item_bytes, const char *name, struct gnn_output *output,
-                                     struct gnn_meta *meta, struct gnn_err *err)
+static struct gnn_chunk_stream indices_of(const struct generator *g)
 {
-    assert(g->indptr != NULL);
-    const struct gnn_chunk_stream stream = {
-        .fill = fill, .ctx = g, .items = items, .item_bytes = item_bytes, .threads = g->recipe.options.threads};
-    return gnn_chunks_write(&stream, output, name, meta, err);
+    const uint32_t id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
+    return (struct gnn_chunk_stream){.name = gnn_meta_indices_name(id_bytes),
+                                     .fill = fill_indices,
+                                     .ctx = g,
+                                     .items = g->indptr[g->recipe.counts.nodes],
+                                     .item_bytes = id_bytes};
+}
+
+/* Enters their width into meta. name: room for the file's. */
+static struct gnn_chunk_stream features_of(const struct generator *g, struct gnn_meta *meta, char name[32])
+{
+    gnn_meta_features_name(g->recipe.options.dim, name, 32);
+    assert(meta->dim_count < GNN_META_DIMS_MAX);
+    meta->dims[meta->dim_count++] = g->recipe.options.dim;
+    return (struct gnn_chunk_stream){.name = name,
+                                     .fill = fill_features,
+                                     .ctx = g,
+                                     .items = g->recipe.counts.nodes,
+                                     .item_bytes = g->recipe.options.dim * (uint32_t)sizeof(float)};
+}
+
+static struct gnn_chunk_stream labels_of(const struct generator *g)
+{
+    return (struct gnn_chunk_stream){.name = "labels",
+                                     .fill = fill_labels,
+                                     .ctx = g,
+                                     .items = g->recipe.counts.nodes,
+                                     .item_bytes = sizeof(int32_t)};
 }
 
 /* ---- steps ---- */
@@ -85,15 +107,30 @@ static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_sp
     return status;
 }
 
+static enum gnn_status write_streams(const struct generator *g, const char *phase,
+                                     const struct gnn_chunk_stream *streams, uint32_t count, struct gnn_output *output,
+                                     struct gnn_meta *meta, struct gnn_err *err)
+{
+    const struct gnn_chunk_job job = {
+        .phase = phase, .streams = streams, .stream_count = count, .threads = g->recipe.options.threads};
+    return gnn_chunks_write(&job, output, meta, err);
+}
+
 static enum gnn_status write_features(const struct generator *g, struct gnn_output *output, struct gnn_meta *meta,
                                       struct gnn_err *err)
 {
     char name[32];
-    gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
-    assert(meta->dim_count < GNN_META_DIMS_MAX);
-    meta->dims[meta->dim_count++] = g->recipe.options.dim;
-    return write_chunked(g, fill_features, g->recipe.counts.nodes, g->recipe.options.dim * (uint32_t)sizeof(float),
-                         name, output, meta, err);
+    const struct gnn_chunk_stream stream = features_of(g, meta, name);
+    return write_streams(g, name, &stream, 1, output, meta, err);
+}
+
+/* Edges take the processor, features the disk. */
+static enum gnn_status write_arrays(const struct generator *g, struct gnn_output *output, struct gnn_meta *meta,
+                                    struct gnn_err *err)
+{
+    char name[32];
+    const struct gnn_chunk_stream streams[] = {indices_of(g), features_of(g, meta, name), labels_of(g)};
+    return write_streams(g, "indices, features, labels", streams, sizeof streams / sizeof *streams, output, meta, err);
 }
 
 static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
@@ -110,10 +147,7 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     if (status == GNN_OK)
         status =
             gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, GNN_OUT_DATASET, meta, err);
-    GNN_NEXT(status,
-             write_chunked(g, fill_indices, edges, id_bytes, gnn_meta_indices_name(id_bytes), &output, meta, err));
-    GNN_NEXT(status, write_features(g, &output, meta, err));
-    GNN_NEXT(status, write_chunked(g, fill_labels, nodes, sizeof(int32_t), "labels", &output, meta, err));
+    GNN_NEXT(status, write_arrays(g, &output, meta, err));
     for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
         status = write_split(g, (enum gnn_recipe_split)split, &output, meta, err);
     GNN_NEXT(status, gnn_dataset_commit(&output, meta, err));

@@ -327,8 +327,9 @@ static enum gnn_status write_rows(const struct kron *k, gnn_chunk_fill *fill, ui
                                   struct gnn_output *output, struct gnn_meta *meta, struct gnn_err *err)
 {
     const struct gnn_chunk_stream stream = {
-        .fill = fill, .ctx = k, .items = k->nodes, .item_bytes = item_bytes, .threads = k->threads};
-    return gnn_chunks_write(&stream, output, name, meta, err);
+        .name = name, .fill = fill, .ctx = k, .items = k->nodes, .item_bytes = item_bytes};
+    const struct gnn_chunk_job job = {.phase = name, .streams = &stream, .stream_count = 1, .threads = k->threads};
+    return gnn_chunks_write(&job, output, meta, err);
 }
 
 /* ---- the dataset ---- */

@@ -329,6 +329,16 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     return GNN_OPENED(status, file, out, out_close);
 }
 
+enum gnn_status gnn_out_reserve(struct gnn_out_file *file, uint64_t bytes, struct gnn_err *err)
+{
+    int code = 0;
+    while (bytes > 0 && fallocate(file->fd, 0, 0, (off_t)bytes) != 0 && (code = errno) == EINTR)
+        GNN_TRY(gnn_job_stopped(file->job, file->name, err));
+    if (code == ENOSPC || code == EDQUOT)
+        return gnn_out_errno(code, "writing", file->path, err);
+    return GNN_OK;
+}
+
 /* Writes what it can of the bytes. What begins and lies at pages goes past the page cache, as far as whole pages go:
  * that costs no copy, and leaves the cache to others. */
 static ssize_t write_some(struct gnn_out_file *file, off_t at, const char *data, uint64_t bytes)

@@ -73,6 +73,9 @@ GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const cha
                                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
+/* Sets the disk space of so many bytes aside, where the file system can: many threads then write at once, where each
+ * would wait for the one that makes the file longer. GNN_ENOSPC. */
+GNN_MUST_CHECK enum gnn_status gnn_out_reserve(struct gnn_out_file *file, uint64_t bytes, struct gnn_err *err);
 /* Writes bytes at an offset, past the page cache where offset, bytes and memory are whole pages. Many threads may do so
  * at once, each other bytes of the file, in which gnn_out_write then has no part. */
 GNN_MUST_CHECK enum gnn_status gnn_out_write_at(struct gnn_out_file *file, uint64_t offset_bytes, const void *data,

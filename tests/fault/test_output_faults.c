@@ -24,21 +24,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 8 * GNN_PAGE_BYTES, BLOCKS = 3, TAIL_BYTES = 100, FILE_BYTES = BLOCKS * BLOCK_BYTES + TAIL_BYTES };
+enum {
+    BLOCK_BYTES = 8 * GNN_PAGE_BYTES,
+    BLOCKS = 3,
+    TAIL_BYTES = 100,
+    FILE_BYTES = BLOCKS * BLOCK_BYTES + TAIL_BYTES,
+    FILES_MAX = 64
+};
 
 /* ---- a device that fails ---- */
 
-/* The direct write `at`, from 1, fails by `error`, or writes short_bytes alone; with `all_alike` buffered ones fail
- * too. */
+/* The direct write `at`, from 1, fails by `error`, writes short_bytes alone, or is slow; with `all_alike` buffered ones
+ * fail too. */
 struct fault {
     int at, error;
     size_t short_bytes;
     bool all_alike;
+    unsigned slow_us; /* what it takes */
 };
 
 static struct {
     struct fault fault;
-    int fd; /* opened for direct writes; -1: none */
+    bool is_direct[FILES_MAX]; /* by descriptor: opened for direct writes */
+    int opened;                /* so many of them */
     atomic_int direct, buffered;
 } device;
 
@@ -51,15 +59,18 @@ int open(const char *path, int flags, ...)
     const mode_t mode = (flags & O_CREAT) != 0 ? (mode_t)va_arg(arguments, unsigned) : 0;
     va_end(arguments);
     const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags & ~O_DIRECT, mode);
-    if ((flags & O_DIRECT) != 0)
-        device.fd = fd;
+    assert_true(fd < FILES_MAX);
+    if (fd >= 0) {
+        device.is_direct[fd] = (flags & O_DIRECT) != 0;
+        device.opened += device.is_direct[fd];
+    }
     return fd;
 }
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
 {
     const struct fault *const f = &device.fault;
-    const bool direct = fd == device.fd;
+    const bool direct = device.is_direct[fd];
     const int count = 1 + atomic_fetch_add(direct ? &device.direct : &device.buffered, 1);
     if (direct)
         assert_int_equal(((uintptr_t)data | bytes | (size_t)at) % GNN_PAGE_BYTES, 0);
@@ -67,6 +78,8 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
         errno = f->error;
         return -1;
     }
+    if (f->slow_us != 0 && direct && count == f->at)
+        (void)usleep(f->slow_us);
     if (f->short_bytes != 0 && direct && count == f->at)
         bytes = f->short_bytes;
     return (ssize_t)syscall(SYS_pwrite64, fd, data, bytes, at);
@@ -99,11 +112,11 @@ static void write_file(const char *root, const unsigned char *data, struct fault
     assert_non_null(meta);
     *out = (struct written){.status = GNN_OK};
     device.fault = fault;
-    device.fd = -1;
+    device.opened = 0;
     device.direct = device.buffered = 0;
     must(gnn_output_open(&job, 0, &output, &out->err), &out->err);
     must(gnn_out_open(&output, "indices", GNN_PAGE_BYTES, GNN_OUT_DATASET, &file, &out->err), &out->err);
-    assert_true(device.fd >= 0);
+    assert_int_equal(device.opened, 1);
     for (int block = 0; block < BLOCKS && out->status == GNN_OK; block++)
         out->status = gnn_out_write(file, data + block * BLOCK_BYTES,
                                     BLOCK_BYTES + (block + 1 == BLOCKS ? TAIL_BYTES : 0), &out->err);
@@ -209,7 +222,13 @@ static void test_a_short_direct_write_is_gone_on_with(void **state)
 
 /* ---- chunks that many threads write ---- */
 
-enum { CHUNK_ITEMS = (4 << 20) / 8, CHUNKS = 9, TAIL_ITEMS = 1000, ITEMS = CHUNKS * CHUNK_ITEMS + TAIL_ITEMS };
+enum {
+    CHUNK_ITEMS = (2 << 20) / 8,
+    CHUNKS = 21, /* more than have slots */
+    TAIL_ITEMS = 1000,
+    ITEMS = CHUNKS * CHUNK_ITEMS + TAIL_ITEMS,
+    FEW_ITEMS = 5 * 512 /* whole pages */
+};
 
 /* gnn_chunk_fill */
 static void fill_items(const void *ctx, uint64_t first, uint64_t count, void *dst)
@@ -219,33 +238,44 @@ static void fill_items(const void *ctx, uint64_t first, uint64_t count, void *ds
         ((uint64_t *)dst)[i] = gnn_mix64(first + i);
 }
 
-/* Writes the items under the fault. What was written of a file that failed is removed with its directory. */
+static void check_items(const char *partial, const char *name, const struct gnn_meta_file *entry, uint64_t count)
+{
+    char checksum[GNN_CHECKSUM_TEXT];
+    size_t len;
+    uint64_t *const items = (uint64_t *)data_read(partial, name, &len);
+    assert_int_equal(len, count * sizeof *items);
+    for (uint64_t i = 0; i < count; i++)
+        if (items[i] != gnn_mix64(i))
+            fail_msg("%s: item %llu is not what was filled in", name, (unsigned long long)i);
+    gnn_checksum_of(items, len, checksum);
+    assert_string_equal(entry->name, name);
+    assert_string_equal(entry->checksum, checksum);
+    assert_int_equal(entry->bytes, len);
+    free(items);
+}
+
+/* Writes two files of items together under the fault. What was written of one that failed goes with its directory. */
 static enum gnn_status write_items(const char *root, struct fault fault, uint32_t threads, struct gnn_err *err)
 {
-    char dir[DATA_PATH], checksum[GNN_CHECKSUM_TEXT];
+    char dir[DATA_PATH];
     struct gnn_output output;
     struct gnn_meta *const meta = calloc(1, sizeof *meta);
     const struct gnn_prepare_job job = {.out_dir = data_path(dir, root, "out")};
-    const struct gnn_chunk_stream stream = {.fill = fill_items, .items = ITEMS, .item_bytes = 8, .threads = threads};
+    const struct gnn_chunk_stream streams[] = {
+        {.name = "indices", .fill = fill_items, .items = ITEMS, .item_bytes = 8},
+        {.name = "labels", .fill = fill_items, .items = FEW_ITEMS, .item_bytes = 8}};
+    const struct gnn_chunk_job chunks = {.phase = "both", .streams = streams, .stream_count = 2, .threads = threads};
     const unsigned before = open_files();
     assert_non_null(meta);
     *err = (struct gnn_err){.status = GNN_OK};
     device.fault = fault;
-    device.fd = -1;
+    device.opened = 0;
     device.direct = device.buffered = 0;
     must(gnn_output_open(&job, 0, &output, err), err);
-    const enum gnn_status status = gnn_chunks_write(&stream, &output, "indices", meta, err);
+    const enum gnn_status status = gnn_chunks_write(&chunks, &output, meta, err);
     if (status == GNN_OK) {
-        size_t len;
-        uint64_t *const items = (uint64_t *)data_read(output.partial, "indices", &len);
-        assert_int_equal(len, ITEMS * sizeof *items);
-        for (uint64_t i = 0; i < ITEMS; i++)
-            if (items[i] != gnn_mix64(i))
-                fail_msg("item %llu is not what was filled in", (unsigned long long)i);
-        gnn_checksum_of(items, len, checksum);
-        assert_string_equal(meta->files[0].checksum, checksum);
-        assert_int_equal(meta->files[0].bytes, len);
-        free(items);
+        check_items(output.partial, "indices", &meta->files[0], ITEMS);
+        check_items(output.partial, "labels", &meta->files[1], FEW_ITEMS);
     }
     gnn_output_close(&output);
     assert_int_equal(open_files(), before);
@@ -260,21 +290,23 @@ static void test_chunks_are_whole_and_in_order(void **state)
     struct gnn_err err;
     for (uint32_t threads = 1; threads < 6; threads += 2) {
         must(write_items(*state, (struct fault){.at = 0}, threads, &err), &err);
-        assert_int_equal(device.direct, CHUNKS + 1); /* of the last one its whole pages */
+        assert_int_equal(device.direct, CHUNKS + 2); /* of the first file's last one its whole pages */
         assert_int_equal(device.buffered, 1);
         must(write_items(*state, (struct fault){.at = 4, .error = EINVAL}, threads, &err), &err);
-        assert_in_range(device.direct, 4, 4 + threads + 2); /* those that were on their way */
+        assert_in_range(device.direct, 4, 5 + threads + 2); /* those on their way, and the other file's */
         must(write_items(*state, (struct fault){.at = 3, .short_bytes = GNN_PAGE_BYTES}, threads, &err), &err);
+        /* All others are written and summed meanwhile, as far as there are slots. */
+        must(write_items(*state, (struct fault){.at = 2, .slow_us = 50000}, threads, &err), &err);
     }
 }
 
 static void test_a_chunk_that_is_not_written_fails_the_file(void **state)
 {
     struct gnn_err err;
-    for (int at = 1; at <= CHUNKS; at += 2)
+    for (int at = 1; at <= CHUNKS; at += 4)
         for (uint32_t threads = 1; threads < 4; threads++) {
             assert_int_equal(write_items(*state, (struct fault){.at = at, .error = EIO}, threads, &err), GNN_EIO);
-            assert_non_null(strstr(err.message, "/indices: Input/output error"));
+            assert_non_null(strstr(err.message, "s: Input/output error"));
             assert_int_equal(write_items(*state, (struct fault){.at = at, .error = ENOSPC}, threads, &err), GNN_ENOSPC);
             assert_in_range(device.direct, at, at + (int)threads + 2);
         }
