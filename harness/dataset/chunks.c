@@ -116,8 +116,8 @@ static bool is_less_far(const struct part *a, const struct part *b)
     return (double)a->taken * (double)b->chunk_count < (double)b->taken * (double)a->chunk_count;
 }
 
-/* Finds, of the parts whose next chunk has a free slot, the one of which the smallest share was taken. Returns false when
- * no part has a chunk left; *part is NULL when those that have wait for a slot. */
+/* Finds, of the parts whose next chunk has a free slot, the one of which the smallest share was taken. Returns false
+ * when no part has a chunk left; *part is NULL when those that have wait for a slot. */
 static bool find_part(struct pool *pool, struct part **part)
 {
     bool more = false;
