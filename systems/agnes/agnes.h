@@ -71,7 +71,7 @@ struct agnes_sizes {
     uint32_t rows;        /* r = floor(Z / R) */
     uint32_t feature_blocks, graph_blocks;
     uint32_t batches;      /* of an epoch */
-    uint32_t hyperbatch;   /* H, of a whole epoch: with --max-batches the last one may be filled less */
+    uint32_t hyperbatch;   /* H at most: the last one may be filled less, and with agnes.first others */
     uint32_t first;        /* mini-batches of the first hyperbatch, H at most, where none was gathered before */
     uint32_t alive;        /* hyperbatches that exist at a time: 2, where all stages overlap 3 */
     uint32_t row_sets;     /* of them gathered or being gathered: 1, or 2; 0 with --sample-only */
@@ -190,18 +190,18 @@ struct agnes {
     struct gnn_batch_order order; /* of train: agnes_node */
     struct gnn_team *sampling_team, *gathering_team;
     struct agnes_sampling *sampling;
-    struct agnes_hyperbatch *hyperbatches; /* (alive) hyperbatch g of the run is in g mod alive */
+    struct agnes_hyperbatch *hyperbatches; /* (alive) the run's g-th, since an epoch failed, is in g mod alive */
     struct gnn_progress *progress;         /* hyperbatches since the run began, or since an epoch failed: epoch.c */
 
     /* not opened with --sample-only */
     struct agnes_gathering *gathering;
-    struct agnes_row_set row_sets[AGNES_ALIVE_MAX - 1]; /* (row_sets) those of hyperbatch g are in g mod row_sets */
+    struct agnes_row_set row_sets[AGNES_ALIVE_MAX - 1]; /* (row_sets) those of the g-th are in g mod row_sets */
     struct agnes_assembly *assembly;
     struct gnn_training training;
 
-    bool preparation_reported;     /* in the first epoch's figures */
-    uint64_t next_epoch;           /* whose first hyperbatch is gathered, where one is */
-    struct agnes_counts next_hold; /* of that hyperbatch */
+    bool preparation_reported;       /* in the first epoch's figures */
+    uint64_t next_epoch;             /* whose first hyperbatch is gathered, where one is */
+    struct agnes_counts next_counts; /* of that hyperbatch */
 };
 
 /* epoch.c: opens agnes->progress. */

@@ -22,17 +22,24 @@ enum passed {
     COUNTS
 };
 
+/* A hyperbatch among the mini-batches of its epoch; zeroed: before the first. */
+struct cut {
+    uint32_t first, count;
+    uint32_t size; /* it would have with more mini-batches left */
+};
+
 struct epoch {
     struct agnes *agnes;
     const struct gnn_env *env;
     uint64_t number;
-    uint64_t first;        /* of the run's hyperbatches, that is this epoch's */
+    uint64_t first;        /* number in the run of this epoch's first hyperbatch */
     uint32_t gathered;     /* 1: by the epoch before */
     uint32_t hyperbatches; /* of the epoch */
     uint32_t next;         /* 1: of the next epoch, sampled and gathered in this one */
     uint32_t ahead;        /* hyperbatches that sampling and gathering may run ahead of training, besides their own */
     struct gnn_progress *progress;
     struct agnes_counts counts;     /* of the hyperbatches that are this epoch's */
+    struct cut cut;                 /* of the hyperbatch that was sampled last: the sampling stage's */
     struct gnn_queue *full_buffers; /* spill=async: staging buffers to write */
     struct gnn_queue *free_inputs, *assembled;
     uint64_t trained_rows, spool_write_bytes, spool_writes;
@@ -55,34 +62,28 @@ static enum gnn_status wait_passed(const struct epoch *e, enum passed stage, int
     return gnn_progress_wait(e->progress, stage, (int64_t)e->first + hyperbatches);
 }
 
-struct cut { /* mini-batches of an epoch */
-    uint32_t first, count;
-};
-
-/* Returns the mini-batches of hyperbatch h: H, and at the end what is left; none behind the last. Where training waits
- * for the first hyperbatch, that one has fewer (agnes.first) and each next one twice as many as the one before up to H,
- * and what remains is cut evenly, so that the last is no small one either: the next epoch's is gathered beside it. */
-static struct cut cut_of(const struct epoch *e, uint32_t h)
+/* Moves to the next hyperbatch of the epoch: H mini-batches, and at the end what is left; none behind the last. Where
+ * training waits for the first hyperbatch, that one has fewer (agnes.first) and each next one twice as many as the one
+ * before up to H, and what remains is cut evenly, so that the last is no small one either: the next epoch's is gathered
+ * beside it. */
+static void next_cut(const struct epoch *e, struct cut *cut)
 {
     const struct agnes_sizes *const sizes = &e->agnes->setup.sizes;
     const bool grows = e->gathered == 0 && sizes->first < sizes->hyperbatch;
-    uint32_t size = grows ? sizes->first : sizes->hyperbatch;
-    struct cut cut = {.count = 0};
-    for (uint32_t i = 0; i <= h; i++) {
-        cut.first += cut.count;
-        const uint32_t left = sizes->batches - cut.first;
-        cut.count = gnn_min_u32(size, left);
-        if (grows && left > 0)
-            cut.count = gnn_min_u32(cut.count, (uint32_t)gnn_div_up(left, gnn_div_up(left, sizes->hyperbatch)));
-        size = (uint32_t)gnn_min_u64(2 * (uint64_t)size, sizes->hyperbatch);
-    }
-    return cut;
+    const uint64_t size = !grows ? sizes->hyperbatch : cut->size == 0 ? sizes->first : 2 * (uint64_t)cut->size;
+    cut->first += cut->count;
+    cut->size = (uint32_t)gnn_min_u64(size, sizes->hyperbatch);
+    const uint32_t left = sizes->batches - cut->first;
+    cut->count = gnn_min_u32(cut->size, left);
+    if (grows && left > 0)
+        cut->count = gnn_min_u32(cut->count, (uint32_t)gnn_div_up(left, gnn_div_up(left, sizes->hyperbatch)));
 }
 
 static uint32_t count_hyperbatches(const struct epoch *e)
 {
+    struct cut cut = {.count = 0};
     uint32_t h = 0;
-    while (cut_of(e, h).count > 0)
+    for (next_cut(e, &cut); cut.count > 0; next_cut(e, &cut))
         h++;
     return h;
 }
@@ -90,7 +91,7 @@ static uint32_t count_hyperbatches(const struct epoch *e)
 /* What hyperbatch h is counted in: the epoch that trains it. */
 static struct agnes_counts *counts_of(struct epoch *e, uint32_t h)
 {
-    return h < e->hyperbatches ? &e->counts : &e->agnes->next_hold;
+    return h < e->hyperbatches ? &e->counts : &e->agnes->next_counts;
 }
 
 /* ---- sampling ---- */
@@ -101,8 +102,9 @@ static enum gnn_status begin_hyperbatch(struct epoch *e, uint32_t h, struct gnn_
     const struct agnes_sizes *const sizes = &e->agnes->setup.sizes;
     struct gnn_batch_order *const order = &e->agnes->order;
     if (h < e->hyperbatches) {
-        const struct cut cut = cut_of(e, h);
-        return agnes_hyperbatch_begin(hyperbatch_of(e, h), e->number, cut.first, cut.count, order, err);
+        next_cut(e, &e->cut);
+        assert(e->cut.count > 0);
+        return agnes_hyperbatch_begin(hyperbatch_of(e, h), e->number, e->cut.first, e->cut.count, order, err);
     }
     gnn_batch_order_begin(order, e->number + 1);
     const uint32_t count = gnn_min_u32(sizes->hyperbatch, sizes->batches);
@@ -348,7 +350,7 @@ static void forget(struct agnes *agnes)
     for (uint32_t i = 0; i < agnes->setup.sizes.alive; i++)
         agnes_hyperbatch_clear(&agnes->hyperbatches[i]);
     gnn_progress_clear(agnes->progress);
-    agnes->next_hold = (struct agnes_counts){.spilled_rows = 0};
+    agnes->next_counts = (struct agnes_counts){.spilled_rows = 0};
 }
 
 /* Takes over the hyperbatch that the epoch before has gathered for this one, if it has. */
@@ -357,8 +359,8 @@ static void take_over(struct epoch *e)
     struct agnes *const agnes = e->agnes;
     if (agnes->next_epoch != e->number)
         forget(agnes);
-    e->counts = agnes->next_hold;
-    agnes->next_hold = (struct agnes_counts){.spilled_rows = 0};
+    e->counts = agnes->next_counts;
+    agnes->next_counts = (struct agnes_counts){.spilled_rows = 0};
     e->first = gnn_progress_count(e->progress, TRAINED);
     e->gathered = (uint32_t)(gnn_progress_count(e->progress, SAMPLED) - e->first);
     assert(e->gathered <= 1);
@@ -370,6 +372,8 @@ static void begin(struct epoch *e)
     const bool over_epochs = agnes->setup.config->overlap == AGNES_OVERLAP_EPOCHS;
     take_over(e);
     e->hyperbatches = count_hyperbatches(e);
+    if (e->gathered > 0)
+        next_cut(e, &e->cut);
     e->next = over_epochs && e->number + 1 < e->env->workload->epochs ? 1 : 0;
     gnn_batch_order_begin(&agnes->order, e->number);
     agnes_sampling_begin(agnes->sampling);

@@ -917,35 +917,57 @@ static void test_the_first_hyperbatch_is_small_where_training_waits(void **state
 
 enum { RUN_EPOCHS = 3 };
 
-/* Returns the feature blocks that each epoch of a run reads. */
-static void block_reads(struct fixture *f, const char *overlap, uint64_t reads[RUN_EPOCHS])
+/* What each epoch of a run reads, and what it spilled of the mini-batches that it trained. */
+struct epochs {
+    uint64_t block_reads[RUN_EPOCHS], misses[RUN_EPOCHS], written[RUN_EPOCHS];
+};
+
+static void run_epochs(struct fixture *f, const char *overlap, const char *cache, struct epochs *out)
 {
     struct train_run run;
     train_run_init(&run, f->world, "agnes");
-    run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=4", "feature_cache=1M", overlap);
+    run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=4", cache, overlap);
+    run.check_rows = true;
     run.workload.epochs = RUN_EPOCHS;
     must(train_run_open(&run, &f->graph), &run.err);
     for (uint64_t epoch = 0; epoch < RUN_EPOCHS; epoch++) {
-        run_epoch(&run, epoch);
-        reads[epoch] = train_run_extra(&run, "feature_block_reads");
+        must(train_run_epoch(&run, epoch), &run.err);
+        assert_int_equal(run.wrong_values, 0);
+        out->block_reads[epoch] = train_run_extra(&run, "feature_block_reads");
+        out->misses[epoch] = run.result.counters.cache_misses;
+        out->written[epoch] = train_run_extra(&run, "spill_write_bytes");
     }
     train_run_close(&run);
 }
 
+static uint64_t sum_of(const uint64_t epochs[RUN_EPOCHS])
+{
+    return epochs[0] + epochs[1] + epochs[2];
+}
+
 /* Over epochs the same blocks are read, those of an epoch's first hyperbatch by the epoch before; the last epoch reads
- * nothing for one that does not come. */
+ * nothing for one that does not come. Misses are of the epoch that trains. */
 static void test_the_next_epoch_is_gathered_ahead(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    uint64_t alone[RUN_EPOCHS], over[RUN_EPOCHS];
-    block_reads(&f, "overlap=full", alone);
-    block_reads(&f, "overlap=epochs", over);
-    assert_true(over[0] > alone[0] + alone[0] / 4); /* three hyperbatches of two */
-    assert_true(over[1] > alone[1] - alone[1] / 4 && over[1] < alone[1] + alone[1] / 4);
-    assert_true(over[2] < alone[2] - alone[2] / 4);
-    assert_int_equal(over[0] + over[1] + over[2], alone[0] + alone[1] + alone[2]);
+    struct epochs alone, over;
+    run_epochs(&f, "overlap=full", "feature_cache=1M", &alone);
+    run_epochs(&f, "overlap=epochs", "feature_cache=1M", &over);
+    const uint64_t *const a = alone.block_reads, *const o = over.block_reads;
+    assert_true(o[0] > a[0] + a[0] / 4); /* three hyperbatches of two */
+    assert_true(o[1] > a[1] - a[1] / 4 && o[1] < a[1] + a[1] / 4);
+    assert_true(o[2] < a[2] - a[2] / 4);
+    assert_int_equal(sum_of(o), sum_of(a));
+    run_epochs(&f, "overlap=full", "feature_cache=8K", &alone);
+    run_epochs(&f, "overlap=epochs", "feature_cache=8K", &over);
+    for (int epoch = 0; epoch < RUN_EPOCHS; epoch++) {
+        assert_true(alone.misses[epoch] > 0);
+        assert_int_equal(over.misses[epoch], alone.misses[epoch]);
+    }
+    assert_true(over.written[0] > alone.written[0]);
+    assert_int_equal(sum_of(over.written), sum_of(alone.written));
     fixture_close(&f);
 }
 
@@ -956,7 +978,7 @@ static void test_another_epoch_than_was_gathered(void **state)
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     uint64_t digests[RUN_EPOCHS];
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < 4; way++) {
         struct train_run run;
         train_run_init(&run, f.world, "agnes");
         run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "overlap=epochs", "feature_cache=20K");
@@ -966,12 +988,14 @@ static void test_another_epoch_than_was_gathered(void **state)
         for (uint64_t epoch = 0; epoch < RUN_EPOCHS; epoch++) {
             if (way == 1 && epoch == 1) /* 0 has gathered for it */
                 continue;
-            if (way == 2 && epoch == 1) { /* stopped after its second mini-batch */
+            if (way >= 2 && epoch == 1) { /* stopped after its second mini-batch */
                 run.stop_after = 2;
                 assert_int_equal(train_run_epoch(&run, epoch), GNN_ECANCELLED);
                 run.stop_after = 0;
                 atomic_store(&run.stop, false);
                 run.err = (struct gnn_err){.status = GNN_OK};
+                if (way == 3) /* and not taken up again */
+                    continue;
             }
             must(train_run_epoch(&run, epoch), &run.err);
             assert_int_equal(run.wrong_values, 0);
