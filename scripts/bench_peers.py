@@ -28,7 +28,7 @@ NAMES = {"dgl": "DGL", "graphbolt": "GraphBolt", "pyg": "PyG"}
 
 
 def middle(values):
-    """Median and quartiles."""
+    """Median and quartiles; the least and the most of fewer than four values."""
     if len(values) < 4:
         return statistics.median(values), min(values), max(values)
     low, median, high = statistics.quantiles(values, n=4)
@@ -163,7 +163,7 @@ class Bench:
         command = "make bench-peers" + (f" PEERS={shlex.quote(os.environ['PEERS_ASKED'])}" if os.environ.get("PEERS_ASKED") else "")
         source = [f"`{command}`, {time.strftime('%Y-%m-%d', time.gmtime(begin))}, {(time.time() - begin) / 60:.0f} minutes", revision]
         source += [", ".join(self.libraries.values())] if self.libraries else []
-        return [*self.lines[:2], f"{'; '.join(source)}. Medians of rounds in turns, quartiles in brackets.", "", *self.lines[2:],
+        return [*self.lines[:2], f"{'; '.join(source)}. Medians of rounds in turns; in brackets quartiles, of fewer than four rounds the least and the most.", "", *self.lines[2:],
                 *(f"* {line}" for line in self.left_out)]
 
     def ours(self, threads, *words):
@@ -240,7 +240,7 @@ class Bench:
         self.say()
 
     def own_epoch(self, system, threads, batch, *words):
-        """Seconds of the last epoch of a run; None and a line where it gave none."""
+        """Seconds of the last epoch of a run, in a list; none, and a line that says why, where it gave none."""
         cores = sorted(os.sched_getaffinity(0))[:threads]
         command = [self.oocgnn, "run", "--system", system, "--dataset", "papers100m", "--scale", self.options.scale, "--dim",
                    self.options.dim, "--data", self.data, "--preset", "gnndrive", "--model", "sage", "--id-bytes", "4", "--batch",
@@ -281,9 +281,10 @@ class Bench:
 
     @contextlib.contextmanager
     def readahead(self, kib):
-        """While this lasts the drive reads so much around a fault: some virtual drives say megabytes. "own": what it is set to."""
+        """While this lasts the drive reads so much around a fault: some virtual drives say megabytes. "own": what it is set to.
+        Gives whether it does."""
         if kib == "own":
-            yield
+            yield True
             return
         path = readahead_file(self.dataset)
         try:
@@ -295,7 +296,7 @@ class Bench:
             except OSError as error:
                 self.before.clear()  # refused, so nothing was changed
                 self.leave_out(f"a readahead of {kib} KiB", error)
-            yield
+            yield bool(self.before)
         finally:
             self.put_back()
 
@@ -344,7 +345,9 @@ class Bench:
             for system in ("gnndrive", "agnes"):
                 found[system] += self.own_epoch(system, threads, batch, "--memory", cap, "--epochs", 1)
             for kib in readaheads:
-                with self.readahead(kib):
+                with self.readahead(kib) as is_set:
+                    if not is_set:  # what another readahead gives is not this one's
+                        continue
                     seconds, peak = self.capped_epoch(threads, batch, int(float(cap[:-1]) * bytes_of[cap[-1]]))
                     found[kib] += seconds
         self.say("### An epoch out of memory")

@@ -173,6 +173,14 @@ INT scripts/bench_peers.py
 TERM scripts/bench_peers.sh
 E2
 
+# A readahead that cannot be set has no figure: what was read at another one is not its.
+rm -f "$dir/read_ahead_kb" "$dir/work/dgl/bin/python.slow"
+page >"$dir/page.md"
+OOCGNN=$dir/oocgnn BENCH=$dir/bench DATA=$dir/data "$dir/path/python3" scripts/bench_peers.py --work "$dir/work" --rounds 1 --seconds 0.001 \
+    --threads 1 --cap 1M --readahead "16 own" --parts disk --page "$dir/page.md" >"$dir/said" 2>&1
+says '| - | 1 (1-1) | - | 8 (8-8) | - | 0.12 |' && says '* left out: a readahead of 16 KiB'
+verdict "a readahead that is refused: $(tail -n 3 "$dir/said")" $?
+
 if python3 -m venv --without-pip "$dir/tried" 2>/dev/null; then
     said=$(PIP_NO_INDEX=1 PEERS_DIR=$dir/none scripts/bench_peers.sh --install 2>/dev/null)
     verdict "no index: it said \"$said\"" "$(($? != 0))"
