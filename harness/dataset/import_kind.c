@@ -77,7 +77,8 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
     static const char *const words[] = {[KIND_DIRECTORY] = "a directory without it",
                                         [KIND_FILE] = "a file",
                                         [KIND_NUMPY] = "a NumPy file",
-                                        [KIND_OTHER] = "neither a file nor a directory"};
+                                        [KIND_OTHER] = "neither a file nor a directory",
+                                        [KIND_NONE] = "gone"};
     char instead[128];
     const char *const format = gnn_import_formats[source->format], *const wanted = taken[source->format];
     if (access(source->from, R_OK) != 0)
