@@ -1,6 +1,7 @@
 #include "harness/dataset/chunks.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,11 +237,10 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
         (void)pthread_join(ids[i], NULL);
     (void)pthread_cond_destroy(&pool->changed);
     (void)pthread_mutex_destroy(&pool->mutex);
-    if (status == GNN_OK && pool->failure.status != GNN_OK) {
-        *err = pool->failure;
-        status = pool->failure.status;
-    }
-    return status;
+    if (pool->failure.status == GNN_OK)
+        return GNN_OK;
+    *err = pool->failure; /* the first, whichever thread's it is */
+    return err->status;
 }
 
 uint32_t gnn_chunk_threads(uint32_t wanted, uint32_t max)
@@ -279,7 +279,8 @@ static enum gnn_status open_part(const struct gnn_chunk_stream *stream, struct g
     part->memory = allocate_chunks(slots * part->chunk_items * stream->item_bytes);
     part->slots = calloc(slots, sizeof *part->slots);
     if (part->memory == NULL || part->slots == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: %u chunks of %d B", stream->name, slots, CHUNK_BYTES);
+        return gnn_fail(err, GNN_ENOMEM, "%s: %u chunks of %" PRIu64 " B", stream->name, slots,
+                        part->chunk_items * stream->item_bytes);
     return gnn_out_reserve(part->file, stream->items * stream->item_bytes, err);
 }
 

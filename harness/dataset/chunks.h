@@ -27,10 +27,10 @@ struct gnn_chunk_job {
     uint32_t threads;      /* that fill; 0 = every core */
 };
 
-/* Writes the files of all streams together, each as far as the others: what one of them wants most, the processor or
- * the disk, another leaves idle. They enter meta in their order. Returns the first failure of a thread. Memory: two
- * chunks of about 2 MiB a file and thread, of which there are two more than fill, since a thread waits while its chunk
- * is written. */
+/* Writes the files of all streams together, each as far as the others, so that one which takes the processor and one
+ * which takes the disk share the time. They enter meta in their order. Returns the first failure of a thread. Memory:
+ * two chunks of about 2 MiB a file and thread, of which there are two more than fill, since a thread waits while its
+ * chunk is written. */
 GNN_MUST_CHECK enum gnn_status gnn_chunks_write(const struct gnn_chunk_job *job, struct gnn_output *output,
                                                 struct gnn_meta *meta, struct gnn_err *err);
 

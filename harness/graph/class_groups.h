@@ -41,7 +41,7 @@ static inline uint32_t gnn_class_rotation(const struct gnn_class_groups *g, uint
     return gnn_below32((uint32_t)(gnn_splitmix64_at(g->key, group) >> 32), g->count);
 }
 
-/* Where a class stands in a group that is turned so far. Without a branch, which would be as good as random. */
+/* Where a class stands in a group that is turned so far. Without a branch, as half of all would be mispredicted. */
 static inline uint32_t gnn_class_place(const struct gnn_class_groups *g, uint32_t class, uint32_t turn)
 {
     return class - turn + (g->count & (0 - (uint32_t)(class < turn)));

@@ -281,7 +281,7 @@ static inline uint32_t class_of_entry(const struct gnn_procedural *g, const stru
 {
     const uint32_t own = list->class, other = other_class(g, own, (uint32_t)(edge >> 32));
     const bool is_other = (edge & 0xffffff) >= g->homophily_24bit;
-    return own ^ ((own ^ other) & (0 - (uint32_t)is_other)); /* no branch: it would be as good as random */
+    return own ^ ((own ^ other) & (0 - (uint32_t)is_other)); /* a branch is often mispredicted */
 }
 
 static inline gnn_node entry_of(const struct gnn_procedural *g, const struct list *list, uint32_t position)

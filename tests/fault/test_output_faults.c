@@ -48,6 +48,7 @@ static struct {
     bool is_direct[FILES_MAX]; /* by descriptor: opened for direct writes */
     int opened;                /* so many of them */
     atomic_int direct, buffered;
+    int reserve_error, reserved; /* of the first request for space; how many there were */
 } device;
 
 /* Stands before the C library's. What is opened past the page cache is noted and opened plainly, so that the cases are
@@ -83,6 +84,17 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
     if (f->short_bytes != 0 && direct && count == f->at)
         bytes = f->short_bytes;
     return (ssize_t)syscall(SYS_pwrite64, fd, data, bytes, at);
+}
+
+/* Fails once where the case says so. */
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    device.reserved++;
+    if (device.reserve_error != 0 && device.reserved == 1) {
+        errno = device.reserve_error;
+        return -1;
+    }
+    return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
 }
 
 /* ---- one file ---- */
@@ -300,6 +312,31 @@ static void test_chunks_are_whole_and_in_order(void **state)
     }
 }
 
+/* Space for each file is set aside before anything is written: a disk that is too full is told at once, an interrupted
+ * request is made again, and a file system that has no such request does without. */
+static void test_space_is_set_aside(void **state)
+{
+    static const struct {
+        int error, requests;
+        enum gnn_status status;
+        bool writes;
+    } cases[] = {
+        {0, 2, GNN_OK, true},           {EINTR, 3, GNN_OK, true},       {EOPNOTSUPP, 2, GNN_OK, true},
+        {ENOSPC, 1, GNN_ENOSPC, false}, {EDQUOT, 1, GNN_ENOSPC, false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gnn_err err;
+        device.reserve_error = cases[c].error;
+        device.reserved = 0;
+        assert_int_equal(write_items(*state, (struct fault){.at = 0}, 2, &err), cases[c].status);
+        assert_int_equal(device.reserved, cases[c].requests);
+        assert_int_equal(device.direct > 0, cases[c].writes);
+        if (cases[c].status != GNN_OK)
+            assert_non_null(strstr(err.message, "/indices: the disk is full"));
+    }
+    device.reserve_error = 0;
+}
+
 static void test_a_chunk_that_is_not_written_fails_the_file(void **state)
 {
     struct gnn_err err;
@@ -323,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_interrupted_direct_write_is_repeated, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_a_short_direct_write_is_gone_on_with, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_chunks_are_whole_and_in_order, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_space_is_set_aside, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_a_chunk_that_is_not_written_fails_the_file, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
