@@ -79,9 +79,6 @@ static inline uint64_t now(const struct modelled *m)
     return m->env.now_ns(m->env.ctx);
 }
 
-/* An op takes what the table hands to it, needed or not. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
 #define MODELLED_OP(op) GNN_TENSOR_OP(op) modelled_##op
 
 /* ---- memory.c ---- */
