@@ -16,9 +16,8 @@ enum {
     LARGE_PAGE_BYTES = 2 << 20
 };
 
-struct slot { /* of a chunk, until it is both written and summed */
-    bool taken, filled, written, summed;
-};
+/* What has happened to the chunk in a slot; a chunk that is both written and summed leaves it. */
+enum mark { TAKEN = 1, FILLED = 2, WRITTEN = 4, SUMMED = 8 };
 
 /* One file in the making. Its chunk k lies in slot k % slot_count. */
 struct part {
@@ -27,7 +26,7 @@ struct part {
     uint64_t chunk_items, chunk_count;
     char *memory; /* (slot_count) chunks */
     /* under the pool's mutex */
-    struct slot *slots;              /* (slot_count) */
+    unsigned *slots;                 /* (slot_count) marks */
     uint64_t taken, summed, written; /* chunks */
 };
 
@@ -58,44 +57,22 @@ static char *memory_of(const struct pool *pool, const struct part *part, uint64_
     return part->memory + (chunk % pool->slot_count) * part->chunk_items * part->stream->item_bytes;
 }
 
-/* ---- what happens to a slot: all under the mutex ---- */
-
-static struct slot *slot_of(const struct pool *pool, const struct part *part, uint64_t chunk)
+static unsigned *slot_of(const struct pool *pool, const struct part *part, uint64_t chunk)
 {
     return &part->slots[chunk % pool->slot_count];
 }
 
-/* Frees a slot that is done with. */
-static void check_done(struct pool *pool, struct slot *slot)
+/* Adds a mark to a chunk's slot, and frees the slot once the chunk is done with. */
+static void mark(struct pool *pool, struct part *part, uint64_t chunk, enum mark mark)
 {
-    if (slot->written && slot->summed)
-        *slot = (struct slot){.taken = false};
+    (void)pthread_mutex_lock(&pool->mutex);
+    unsigned *const slot = slot_of(pool, part, chunk);
+    *slot |= mark;
+    part->written += mark == WRITTEN;
+    part->summed += mark == SUMMED;
+    if ((*slot & WRITTEN) != 0 && (*slot & SUMMED) != 0)
+        *slot = 0;
     (void)pthread_cond_broadcast(&pool->changed);
-}
-
-static void note_filled(struct pool *pool, struct part *part, uint64_t chunk)
-{
-    (void)pthread_mutex_lock(&pool->mutex);
-    slot_of(pool, part, chunk)->filled = true;
-    check_done(pool, slot_of(pool, part, chunk));
-    (void)pthread_mutex_unlock(&pool->mutex);
-}
-
-static void note_written(struct pool *pool, struct part *part, uint64_t chunk)
-{
-    (void)pthread_mutex_lock(&pool->mutex);
-    slot_of(pool, part, chunk)->written = true;
-    part->written++;
-    check_done(pool, slot_of(pool, part, chunk));
-    (void)pthread_mutex_unlock(&pool->mutex);
-}
-
-static void note_summed(struct pool *pool, struct part *part, uint64_t chunk)
-{
-    (void)pthread_mutex_lock(&pool->mutex);
-    slot_of(pool, part, chunk)->summed = true;
-    part->summed++;
-    check_done(pool, slot_of(pool, part, chunk));
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -127,7 +104,7 @@ static bool find_part(struct pool *pool, struct part **part)
         if (p->taken == p->chunk_count)
             continue;
         more = true;
-        if (!slot_of(pool, p, p->taken)->taken && (*part == NULL || is_less_far(p, *part)))
+        if (*slot_of(pool, p, p->taken) == 0 && (*part == NULL || is_less_far(p, *part)))
             *part = p;
     }
     return more;
@@ -142,7 +119,7 @@ static bool take_chunk(struct pool *pool, struct part **part, uint64_t *chunk)
         (void)pthread_cond_wait(&pool->changed, &pool->mutex);
     if (more) {
         *chunk = (*part)->taken++;
-        slot_of(pool, *part, *chunk)->taken = true;
+        *slot_of(pool, *part, *chunk) = TAKEN;
     }
     (void)pthread_mutex_unlock(&pool->mutex);
     return more;
@@ -154,9 +131,9 @@ static enum gnn_status make_chunk(struct pool *pool, struct part *part, uint64_t
     const uint64_t first = chunk * part->chunk_items;
     char *const memory = memory_of(pool, part, chunk);
     stream->fill(stream->ctx, first, items_at(part, chunk), memory);
-    note_filled(pool, part, chunk);
+    mark(pool, part, chunk, FILLED);
     GNN_TRY(gnn_out_write_at(part->file, first * stream->item_bytes, memory, bytes_at(part, chunk), err));
-    note_written(pool, part, chunk);
+    mark(pool, part, chunk, WRITTEN);
     return GNN_OK;
 }
 
@@ -185,8 +162,8 @@ static bool wait_filled(struct pool *pool, struct part **part)
         for (struct part *p = pool->parts; p < pool->parts + pool->part_count && *part == NULL; p++) {
             more = more || p->written < p->chunk_count;
             /* A slot that is summed is still of the chunk before, which is being written. */
-            const struct slot *const slot = slot_of(pool, p, p->summed);
-            if (p->summed < p->chunk_count && slot->filled && !slot->summed)
+            const unsigned marks = *slot_of(pool, p, p->summed);
+            if (p->summed < p->chunk_count && (marks & FILLED) != 0 && (marks & SUMMED) == 0)
                 *part = p;
         }
         if (pool->stop || !more || *part != NULL)
@@ -206,7 +183,7 @@ static enum gnn_status sum_chunks(struct pool *pool, struct gnn_ticker *ticker, 
     while (wait_filled(pool, &part)) {
         const uint64_t chunk = part->summed, bytes = bytes_at(part, chunk);
         gnn_out_add(part->file, memory_of(pool, part, chunk), bytes);
-        note_summed(pool, part, chunk);
+        mark(pool, part, chunk, SUMMED);
         done += bytes;
         GNN_TRY(gnn_ticker_set(ticker, done, err));
     }
