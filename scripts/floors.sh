@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How near each system's epoch comes to the least that its own reads, writes and training take: runs workloads/floors.ini on
-# this machine and prints the table of results/floors.md. Half an hour and 40 GB under --data; cut off, the same command goes on.
+# this machine and prints the table of results/floors.md. Forty minutes and 40 GB under --data; cut off, the same command goes on.
 # Wants `oocgnn calibrate --device DIR` before, DIR on the disk of the datasets, and a machine that does nothing else.
 #   scripts/floors.sh [DB] [DATA]
 # The first epoch is from a cold start, and has nothing beside what must be ready before it trains. *floor*: docs/floor.md.
