@@ -2,7 +2,7 @@
  * that were not fitted to must be predicted. */
 #include "harness/calibrate/gpu.h"
 #include "harness/world/profile.h"
-#include "tests/support/toy_block.h"
+#include "tests/support/modelled_clock.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,27 +10,6 @@
 #include <stdio.h>
 
 #include <cmocka.h>
-
-struct clock {
-    struct toy_memory memory; /* first: toy_alloc takes the clock for it */
-    uint64_t now_ns;
-};
-
-static uint64_t clock_now(void *ctx)
-{
-    return ((struct clock *)ctx)->now_ns;
-}
-
-static void clock_wait(void *ctx, uint64_t deadline_ns)
-{
-    struct clock *const c = ctx;
-    c->now_ns = gnn_max_u64(c->now_ns, deadline_ns);
-}
-
-static void clock_compute(void *ctx, uint64_t ns)
-{
-    ((struct clock *)ctx)->now_ns += ns;
-}
 
 #define GB UINT64_C(1000000000)
 
@@ -70,21 +49,6 @@ static const struct gnn_profile gpus[] = {
      .bus = {.pinned_bytes_per_s = 6 * GB, .pageable_bytes_per_s = 2 * GB, .latency_ns = 25000}},
 };
 
-static struct gnn_tensor *open_gpu(const struct gnn_profile *profile, struct clock *clock)
-{
-    const struct gnn_tensor_env env = {.threads = 1,
-                                       .gpu = true,
-                                       .alloc = toy_alloc,
-                                       .free = toy_free,
-                                       .now_ns = clock_now,
-                                       .wait_until = clock_wait,
-                                       .compute_ns = clock_compute,
-                                       .ctx = clock};
-    struct gnn_tensor *t = NULL;
-    assert_int_equal(gnn_tensor_modelled.open(&env, profile, &t, NULL), GNN_OK);
-    return t;
-}
-
 static void near(const char *name, const char *what, struct gnn_figure got, uint64_t want)
 {
     if (!(fabs(got.value / (double)want - 1) <= 0.03) || got.spread > 0.001)
@@ -100,7 +64,7 @@ static void test_a_modelled_gpu_gives_its_figures_back(void **state)
         struct clock clock = {.now_ns = 1};
         struct gnn_gpu_figures f;
         struct gnn_err err = {0};
-        struct gnn_tensor *const t = open_gpu(p, &clock);
+        struct gnn_tensor *const t = open_modelled(&clock, p, true, 1);
         const struct gnn_gpu_bench bench = {
             .tensor = t, .now_ns = clock_now, .ctx = &clock, .repeats = 3, .divisor = 1};
         if (gnn_gpu_measure(&bench, &f, &err) != GNN_OK)
@@ -131,7 +95,7 @@ static void test_a_small_device_is_a_result(void **state)
     struct clock clock = {.now_ns = 1};
     struct gnn_gpu_figures f;
     struct gnn_err err = {0};
-    struct gnn_tensor *const t = open_gpu(&small, &clock);
+    struct gnn_tensor *const t = open_modelled(&clock, &small, true, 1);
     const struct gnn_gpu_bench bench = {.tensor = t, .now_ns = clock_now, .ctx = &clock, .repeats = 3, .divisor = 1};
     assert_int_equal(gnn_gpu_measure(&bench, &f, &err), GNN_EGPU);
     assert_non_null(strstr(err.message, "GPU memory"));
@@ -151,7 +115,7 @@ static void test_a_clock_that_stands_still_is_refused(void **state)
     struct clock clock = {.now_ns = 1};
     struct gnn_gpu_figures f;
     struct gnn_err err = {0};
-    struct gnn_tensor *const t = open_gpu(&gpus[0], &clock);
+    struct gnn_tensor *const t = open_modelled(&clock, &gpus[0], true, 1);
     const struct gnn_gpu_bench bench = {
         .tensor = t, .now_ns = clock_stopped, .ctx = &clock, .repeats = 3, .divisor = 16};
     assert_int_equal(gnn_gpu_measure(&bench, &f, &err), GNN_EBUG);
