@@ -8,7 +8,7 @@
 #include "systems/presort/rounds.h"
 #include "systems/presort/tape.h"
 
-/* A round that was drawn, for whoever takes its mini-batches. */
+/* A round that was drawn: which mini-batches it has, and where on the tape they are. */
 struct round {
     uint32_t first, batches, spooled; /* of the mini-batches the first ones are on the tape */
     uint64_t begin_bytes, end_bytes;  /* of those on the tape */
@@ -39,7 +39,7 @@ struct presort_rounds {
     bool spools;    /* mini-batches that come will be on the tape */
     bool disk_full; /* nothing is written any more */
 
-    /* Of whoever reaches mini-batches. */
+    /* Of the thread that reaches mini-batches. */
     struct gnn_team *team;         /* draws rounds; NULL: they are drawn where they are reached */
     bool ahead;                    /* the round behind the current one is drawn, or was; that is on the tape then */
     struct round current;          /* of the mini-batch that was reached last */

@@ -101,7 +101,7 @@ static void the_series_is_the_whole_run(void **state)
     json_decref(run);
 }
 
-/* The device's own requests, whoever caused them: each has a class, also where nothing but a mapping is read. */
+/* The requests of the device, for reads and for faults: each has a class, also where nothing but a mapping is read. */
 static void the_devices_requests_have_sizes(void **state)
 {
     const struct tiny_runs *const t = *state;

@@ -131,7 +131,7 @@ void modelled_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
 
 void modelled_range(struct gnn_tensor *t, const char *name)
 {
-    /* nobody draws a modelled timeline */
+    /* Does nothing: a modelled time line is not drawn. */
 }
 
 /* Whether the lists of the batch in use hold a block. */

@@ -86,7 +86,7 @@ MODELLED_OP(alloc);
 MODELLED_OP(free);
 MODELLED_OP(pin);
 MODELLED_OP(unpin);
-/* Ends what alloc and pin have begun and nobody ended. */
+/* Frees the allocations and pins that are left. */
 void modelled_memory_close(struct modelled *m);
 /* Returns whether host lies in registered memory. */
 bool modelled_is_pinned(struct modelled *m, const void *host);
