@@ -42,6 +42,12 @@ CPPFLAGS += -I. -I$(GEN) -D_GNU_SOURCE $(shell $(PKG_CONFIG) --cflags $(PACKAGES
 CFLAGS += -std=c17 -g $(OPT) $(WARN) -pthread -ffp-contract=off $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 LDFLAGS += -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lm -ldl
+# Kernels for products of narrow matrices, where there is libxsmm's generator (x86 alone); else BLAS does them all.
+ifeq ($(origin XSMM),undefined)
+XSMM := $(shell echo 'int main(void) { return libxsmm_generator_gemm_kernel == 0; }' | $(CC) -include libxsmm_cpuid.h \
+            -include libxsmm_generator.h -x c - -o /dev/null -lxsmmgen 2>/dev/null && echo 1)
+endif
+LDLIBS += $(if $(XSMM),-lxsmmgen)
 
 LIB_SRC := $(filter-out harness/main.c,$(wildcard harness/*.c harness/*/*.c harness/*/*/*.c systems/*.c systems/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -115,7 +121,12 @@ $(GEN)/build_revision.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define GNN_BUILD_REVISION "%s"\n#define GNN_BUILD_FLAGS "%s"\n' '$(REVISION)' '$(OPT) $(FAST_OPT)' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(GEN)/build_libraries.h: FORCE
+	@mkdir -p $(@D)
+	@echo '#define GNN_HAVE_LIBXSMM $(if $(XSMM),1,0)' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
+$(BUILD)/harness/tensor/cpu/tile_kernels.o $(BUILD)/harness/measure/environment.o: $(GEN)/build_libraries.h
 $(BUILD)/harness/measure/environment.o: $(GEN)/build_revision.h
 
 # A text file as the body of a C string.

@@ -26,6 +26,10 @@ declare -A libraries=(
     [libxxhash-dev]=libxxhash [zlib1g-dev]=zlib [libcgroup-dev]=libcgroup [libcmocka-dev]=cmocka
 )
 
+# Without these there is less of something, and all of it works.
+declare -A optional=()
+[ "$(uname -m)" = x86_64 ] && optional[build]="libxsmm-dev" # kernels for narrow products, else BLAS
+
 read -r -a compiler <<<"${CC:-gcc}" # may be two words: ccache gcc
 pkg_config=${PKG_CONFIG:-pkg-config}
 
@@ -46,6 +50,7 @@ found() {
 test_package=installed
 [ "${1:-}" = check ] && { shift && test_package=found; }
 missing=()
+wanted=()
 for group in "$@"; do
     if [ -z "${packages[$group]:-}" ]; then
         echo "setup: no package group '$group'; there are: ${!packages[*]}" >&2
@@ -54,14 +59,20 @@ for group in "$@"; do
     for package in ${packages[$group]}; do
         "$test_package" "$package" || missing+=("$package")
     done
+    for package in ${optional[$group]:-}; do
+        installed "$package" || wanted+=("$package")
+    done
 done
 
 if [ $test_package = found ]; then
     if [ ${#missing[@]} -eq 0 ]; then
         nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
         cuda=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/CUDA compiler \1/p' || true)
+        narrow="no libxsmm: OpenBLAS does all products"
+        echo 'int main(void) { return libxsmm_generator_gemm_kernel == 0; }' |
+            "${compiler[@]}" -include libxsmm_generator.h -x c - -o /dev/null -lxsmmgen 2>/dev/null && narrow="libxsmm"
         echo "found: ${compiler[*]} $("${compiler[@]}" -dumpfullversion -dumpversion), OpenBLAS $("$pkg_config" --modversion openblas)," \
-            "${cuda:-no CUDA compiler: the GPU plugin is left out}"
+            "$narrow, ${cuda:-no CUDA compiler: the GPU plugin is left out}"
         exit 0
     fi
     {
@@ -81,23 +92,33 @@ if [ $test_package = found ]; then
     exit 4
 fi
 
-[ ${#missing[@]} -eq 0 ] && exit 0
-
-command -v apt-get >/dev/null || {
-    echo "setup: this is neither Debian nor Ubuntu; install the equivalents of: ${missing[*]}" >&2
-    exit 4
+may_install() {
+    command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
 }
 
-root=()
-if [ "$(id -u)" -ne 0 ]; then
-    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-        root=(sudo -n)
-    else
+install() {
+    local root=()
+    [ "$(id -u)" -eq 0 ] || root=(sudo -n)
+    echo "setup: installing $*" >&2
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+    if ! command -v apt-get >/dev/null; then
+        echo "setup: this is neither Debian nor Ubuntu; install the equivalents of: ${missing[*]}" >&2
+        exit 4
+    fi
+    if ! may_install; then
         echo "setup: missing packages, and no permission to install them. Type:" >&2
         echo "    sudo apt-get install -y ${missing[*]}" >&2
         exit 4
     fi
+    if [ "$(id -u)" -eq 0 ]; then apt-get update -qq; else sudo -n apt-get update -qq; fi
+    install "${missing[@]}"
 fi
-echo "setup: installing ${missing[*]}" >&2
-"${root[@]}" apt-get update -qq
-"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Of these nobody is told how to get them, and no index is fetched for them alone.
+for package in "${wanted[@]}"; do
+    if may_install && apt-cache show "$package" >/dev/null 2>&1; then
+        install "$package" || echo "setup: $package cannot be installed: it is done without" >&2
+    fi
+done

@@ -114,7 +114,8 @@ static void look_at_libraries(struct doctor *d)
     (void)dl_iterate_phdr(add_library, &d->out[d->count - 1]);
 }
 
-/* Looks which kernels OpenBLAS multiplies with, and who chose them (harness/tensor/cpu/kernels.h). */
+/* Looks which kernels OpenBLAS multiplies with, who chose them (harness/tensor/cpu/kernels.h), and whether narrow
+ * products have some of their own (tile_kernels.h). */
 static void look_at_blas(struct doctor *d)
 {
     struct gnn_blas_facts facts;
@@ -132,8 +133,11 @@ static void look_at_blas(struct doctor *d)
     else if (slow && facts.has_avx2)
         (void)snprintf(remedy, sizeof remedy,
                        "these run on any x86, at a fifth of what this processor can do: unset OPENBLAS_CORETYPE");
-    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, remedy, "OpenBLAS with the kernels of %s%s",
-         facts.taken, who);
+    const char *const narrow = gnn_narrow_kernels();
+    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, remedy,
+         "OpenBLAS with the kernels of %s%s; narrow products by %s%s", facts.taken, who,
+         narrow != NULL ? "libxsmm's for " : "the same, as this build or processor has no kernels of libxsmm's",
+         narrow != NULL ? narrow : "");
 }
 
 static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const char *topic)

@@ -299,10 +299,10 @@ static void test_cuts_by_hand(void **state)
         {true, 256, 128, 1280, {true, 2, 640}},
         {true, 256, 128, 4095, {true, 2, 2048}},
         {true, 256, 128, 4096, {true, 2, 2048}},
-        {true, 256, 128, 6200, {true, 3, 2080}},
-        {true, 256, 128, 1000000, {true, 8, 125008}},
+        {true, 256, 128, 6200, {true, 3, 2112}}, /* 64 terms are multiplied at a time */
+        {true, 256, 128, 1000000, {true, 8, 125056}},
         {true, 256, 256, 1000000, {true, 5, 200000}}, /* four parts of 256 KiB beside the first */
-        {true, 512, 512, 1000000, {true, 2, 500000}},
+        {true, 512, 512, 1000000, {true, 2, 500032}},
         {true, 512, 513, 1000000, {false, 2, 256}}, /* no room for a second part */
         {true, 1040, 513, 1000000, {false, 2, 528}},
     };
@@ -323,7 +323,7 @@ static void test_cuts_by_hand(void **state)
 struct product_case {
     bool trans_a, trans_b;
     uint32_t rows, cols, inner;
-    float beta;
+    float alpha, beta; /* with an alpha of 1, and a beta of 0 or 1, kernels do it where there are some */
 };
 
 /* The product on so many threads; the caller frees it. With beta 0 what was in c is NaN. */
@@ -338,7 +338,7 @@ static float *multiply_on(const struct product_case *p, uint32_t threads, const 
     for (uint64_t k = 0; k < count; k++)
         out[k] = p->beta == 0 ? (float)NAN : c[k];
     t->ops->gemm(
-        t, p->trans_a, p->trans_b, 0.75f,
+        t, p->trans_a, p->trans_b, p->alpha,
         (struct gnn_mat){(float *)(uintptr_t)a, p->trans_a ? p->inner : p->rows, p->trans_a ? p->rows : p->inner},
         (struct gnn_mat){(float *)(uintptr_t)b, p->trans_b ? p->cols : p->inner, p->trans_b ? p->inner : p->cols},
         p->beta, (struct gnn_mat){out, p->rows, p->cols});
@@ -376,9 +376,33 @@ static void test_products_are_cut(void **state)
 {
     (void)state;
     static const struct product_case cases[] = {
-        {false, false, 3100, 33, 20, 0},    {false, true, 3100, 33, 20, 1},    {true, false, 3100, 33, 20, 0.5f},
-        {true, true, 3100, 33, 20, 0},      {true, false, 40, 50, 9001, 0},    {true, true, 40, 50, 9001, 0},
-        {true, false, 17, 19, 4100, -0.5f}, {true, false, 300, 200, 12011, 1}, {false, true, 40, 50, 9001, 0},
+        {false, false, 3100, 33, 20, 0.75f, 0},
+        {false, true, 3100, 33, 20, 0.75f, 1},
+        {true, false, 3100, 33, 20, 0.75f, 0.5f},
+        {true, true, 3100, 33, 20, 0.75f, 0},
+        {true, false, 40, 50, 9001, 0.75f, 0},
+        {true, true, 40, 50, 9001, 0.75f, 0},
+        {true, false, 17, 19, 4100, 0.75f, -0.5f},
+        {true, false, 300, 200, 12011, 0.75f, 1},
+        {false, true, 40, 50, 9001, 0.75f, 0},
+        /* by kernels: tiles of rows, then single ones */
+        {false, false, 3100, 33, 20, 1, 0},
+        {false, true, 3100, 33, 20, 1, 1},
+        {false, false, 6, 7, 1, 1, 1},
+        {false, true, 64, 172, 256, 1, 0},
+        /* tiles of terms, then by BLAS what is left; sums that are cut, panels of rows, the last one shorter */
+        {true, false, 40, 50, 9001, 1, 0},
+        {true, false, 300, 200, 12011, 1, 1},
+        {true, false, 390, 21, 1000, 1, 1},
+        {true, false, 390, 21, 64, 1, 0},
+        /* by BLAS: too few, nothing to sum, another factor, a matrix that no cache of a core holds */
+        {false, false, 5, 33, 20, 1, 0},
+        {false, true, 63, 33, 20, 1, 0},
+        {true, false, 390, 21, 63, 1, 0},
+        {true, true, 3100, 33, 20, 1, 0},
+        {false, false, 3100, 33, 20, 1, 0.5f},
+        {false, false, 100, 700, 200, 1, 1},
+        {true, false, 400, 400, 200, 1, 1},
     };
     for (uint32_t k = 0; k < sizeof cases / sizeof *cases; k++)
         check_product(&cases[k], k);

@@ -33,6 +33,12 @@ libraries=$(sed -n 's/^PACKAGES := //p' Makefile)
 refused $libraries cmocka liburing-dev libopenblas-dev "scripts/setup.sh build test" "apt-get install -y"
 verdict "without libraries each is named with its package" $?
 
+# Kernels for narrow products are left out where libxsmm is not there, and nothing else.
+try "$build/gen/build_libraries.h" XSMM=
+keep make -s -n BUILD="$build" XSMM= "$build/oocgnn"
+grep -q 'tile_kernels.c' <<<"$output" && ! grep -q 'lxsmm' <<<"$output" && grep -q 'LIBXSMM 0' "$build/gen/build_libraries.h"
+verdict "without libxsmm it is built all the same" $?
+
 try all PKG_CONFIG=no-such-pkg-config
 refused "'no-such-pkg-config'" "scripts/setup.sh build" " pkg-config"
 verdict "without pkg-config it is named" $?
@@ -42,7 +48,7 @@ refused "'no-such-cc'" "a C17 compiler"
 verdict "without a compiler it is named" $?
 
 keep scripts/setup.sh check build
-[ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -eq 1 ] && grep -qE '^found: .*OpenBLAS.*CUDA' <<<"$output"
+[ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -eq 1 ] && grep -qE '^found: .*OpenBLAS.*libxsmm.*CUDA' <<<"$output"
 verdict "what was found is one line" $?
 
 # A header left by an older checkout: every record would carry that revision.

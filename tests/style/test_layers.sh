@@ -34,7 +34,7 @@ git ls-files 'harness/*.[ch]' 'systems/*.[ch]' 2>/dev/null | grep -v '/test_' |
         target = $0
         sub(/^[^"]*"/, "", target)
         sub(/".*/, "", target)
-        if (target ~ /\.inc$/ || target == "build_revision.h") # written by make
+        if (target ~ /\.inc$/ || target ~ /^build_(revision|libraries)\.h$/) # written by make
             next
         if (target !~ /^(harness|systems)\//) {
             print field[1] ":" field[2] ": includes are written from the repository root: " target

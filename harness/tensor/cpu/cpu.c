@@ -43,6 +43,7 @@ static void close_state(struct gnn_tensor *t)
     gnn_share_close(state->share);
     gnn_host_free(t, state->transpose.data);
     gnn_host_free(t, state->sums.data);
+    gnn_tile_kernels_close(&state->kernels);
     free(state->parts);
     free(state);
 }

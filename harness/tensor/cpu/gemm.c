@@ -14,10 +14,15 @@ enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8, PANEL_ROWS_LEAST =
 enum { PART_TERMS = 2048, PARTS = 8, PART_TERMS_LEAST = 640 };
 enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves a byte */
 enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */
+/* What a kernel does at a time (tile_kernels.h): rows, as many as its registers hold sums of, or terms; panels of rows
+ * that take longer than waking a thread; what stays in a second-level cache beside the rows that are passed by; rows
+ * from which on transposing b is worth it: that takes as long as some 30 of them. */
+enum { TILE_ROWS = 6, TILE_TERMS = 64, TILE_PANEL_ROWS = 96, TILE_PANELS = 32, TILE_BYTES = 512 << 10 };
+enum { TILE_ROWS_TRANSPOSED = 64 };
 
-static struct gnn_gemm_cut cut_into(bool of_sums, uint32_t length, uint32_t count)
+static struct gnn_gemm_cut cut_into(bool of_sums, uint32_t length, uint32_t count, uint32_t granule)
 {
-    const uint64_t step = gnn_max_u64(gnn_round_up(gnn_div_up(length, count), GRANULE), GRANULE);
+    const uint64_t step = gnn_max_u64(gnn_round_up(gnn_div_up(length, count), granule), granule);
     return (struct gnn_gemm_cut){
         .of_sums = of_sums, .count = (uint32_t)gnn_div_up(length, step), .step = (uint32_t)step};
 }
@@ -35,9 +40,9 @@ struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uin
     const uint32_t wanted = gnn_min_u32(parts_of(inner, PART_TERMS, PART_TERMS_LEAST), PARTS);
     const uint32_t parts = (uint32_t)gnn_min_u64(wanted, room);
     if (trans_a && parts > 1)
-        return cut_into(true, inner, parts);
+        return cut_into(true, inner, parts, TILE_TERMS);
     const uint32_t panel = gnn_min_u32(gnn_max_u32(rows / PANELS, PANEL_ROWS), PANEL_ROWS_MOST);
-    return cut_into(false, rows, parts_of(rows, panel, PANEL_ROWS_LEAST));
+    return cut_into(false, rows, parts_of(rows, panel, PANEL_ROWS_LEAST), GRANULE);
 }
 
 struct product {
@@ -47,7 +52,11 @@ struct product {
     struct gnn_head_mat a, b, c;
     uint32_t inner;
     struct gnn_gemm_cut cut;
-    float *parts; /* of a cut sum: (count - 1, rows, cols) */
+    float *parts; /* of a cut sum: (count - 1, rows, cols); of rows by kernels: every head's b, transposed */
+    /* By kernels, [added to c]; else by BLAS. Where a is as it lies, a tile takes TILE_ROWS rows and the rest is a row;
+     * where it is transposed, a tile takes TILE_TERMS terms of a panel, and the rest is the last panel, if shorter. */
+    bool by_kernels;
+    gnn_tile_fn *tile[2], *rest[2];
 };
 
 struct range {
@@ -60,6 +69,12 @@ static struct range part_of(uint32_t length, const struct gnn_gemm_cut *cut, uin
     return (struct range){first, gnn_min_u32(length - first, cut->step)};
 }
 
+/* Rows of a tile of a transposed a: all of a panel but the last. */
+static uint32_t tile_rows(const struct product *p)
+{
+    return p->cut.of_sums ? p->c.rows : gnn_min_u32(p->cut.step, p->c.rows);
+}
+
 /* Where head h's matrix is from (row, col) on. */
 static float *place(const struct gnn_head_mat *m, uint64_t h, uint64_t row, uint64_t col)
 {
@@ -67,8 +82,8 @@ static float *place(const struct gnn_head_mat *m, uint64_t h, uint64_t row, uint
 }
 
 /* out = alpha times the product of some rows over some terms, and beta times out. */
-static void multiply(const struct product *p, uint64_t h, struct range rows, struct range terms, float beta, float *out,
-                     uint32_t out_stride)
+static void multiply_by_blas(const struct product *p, uint64_t h, struct range rows, struct range terms, float beta,
+                             float *out, uint32_t out_stride)
 {
     const float *const a =
         p->trans_a ? place(&p->a, h, terms.first, rows.first) : place(&p->a, h, rows.first, terms.first);
@@ -76,6 +91,41 @@ static void multiply(const struct product *p, uint64_t h, struct range rows, str
     cblas_sgemm(CblasRowMajor, p->trans_a ? CblasTrans : CblasNoTrans, p->trans_b ? CblasTrans : CblasNoTrans,
                 (blasint)rows.count, (blasint)p->c.cols, (blasint)terms.count, p->alpha, a, (blasint)p->a.stride, b,
                 (blasint)p->b.stride, beta, out, (blasint)out_stride);
+}
+
+/* The same by kernels, of whole sums: rows one tile after the other. */
+static void multiply_rows(const struct product *p, uint64_t h, struct range rows, bool add, float *out)
+{
+    const float *const b = p->trans_b ? p->parts + h * p->inner * p->c.cols : place(&p->b, h, 0, 0);
+    uint32_t i = 0;
+    for (; i + TILE_ROWS <= rows.count; i += TILE_ROWS)
+        p->tile[add](b, place(&p->a, h, rows.first + i, 0), out + (uint64_t)i * p->c.stride);
+    for (; i < rows.count; i++)
+        p->rest[add](b, place(&p->a, h, rows.first + i, 0), out + (uint64_t)i * p->c.stride);
+}
+
+/* The same by kernels, of a transposed a: terms one tile after the other, the last few by BLAS. */
+static void multiply_terms(const struct product *p, uint64_t h, struct range rows, struct range terms, bool add,
+                           float *out)
+{
+    gnn_tile_fn *const *const tile = rows.count == tile_rows(p) ? p->tile : p->rest;
+    const uint32_t whole = terms.count / TILE_TERMS * TILE_TERMS;
+    for (uint32_t k = terms.first; k < terms.first + whole; k += TILE_TERMS)
+        tile[add || k > terms.first](place(&p->b, h, k, 0), place(&p->a, h, k, rows.first), out);
+    const struct range rest = {terms.first + whole, terms.count - whole};
+    if (rest.count > 0)
+        multiply_by_blas(p, h, rows, rest, add || whole > 0 ? 1 : 0, out, p->c.stride);
+}
+
+static void multiply(const struct product *p, uint64_t h, struct range rows, struct range terms, float beta, float *out,
+                     uint32_t out_stride)
+{
+    if (!p->by_kernels)
+        multiply_by_blas(p, h, rows, terms, beta, out, out_stride);
+    else if (p->trans_a)
+        multiply_terms(p, h, rows, terms, beta > 0, out);
+    else
+        multiply_rows(p, h, rows, beta > 0, out);
 }
 
 /* A panel of one head's rows; where the heads are summed, of all of them in their order. */
@@ -142,6 +192,67 @@ static void multiply_sums(struct gnn_tensor *t, const struct product *all)
     }
 }
 
+/* Whether kernels take less time than BLAS, and can do it: they know no factors, and pack nothing. */
+static bool kernels_pay(const struct product *p)
+{
+    const uint64_t read = gnn_mul_bytes((uint64_t)p->c.cols * sizeof(float), p->trans_a ? tile_rows(p) : p->inner);
+    if (p->alpha != 1 || (p->beta != 0 && p->beta != 1) || read > TILE_BYTES || p->inner == 0)
+        return false;
+    if (p->trans_a)
+        return !p->trans_b && p->inner >= TILE_TERMS && (!p->cut.of_sums || p->c.stride == p->c.cols);
+    if (p->trans_b)
+        return p->c.rows >= TILE_ROWS_TRANSPOSED && gnn_mul_bytes(p->heads, read) <= GNN_GEMM_PARTS_BYTES;
+    return p->c.rows >= TILE_ROWS;
+}
+
+/* Returns whether there are the kernels that this product calls. */
+static bool find_kernels(struct gnn_tile_kernels *kernels, struct product *p)
+{
+    const bool summed = p->c.step == 0 && p->heads > 1,
+               ever[2] = {p->beta == 0 || p->cut.of_sums, p->beta > 0 || summed || p->trans_a};
+    const uint32_t last = p->cut.of_sums ? p->c.rows : p->c.rows - (p->cut.count - 1) * p->cut.step;
+    struct gnn_tile tile = {.cols = p->c.cols,
+                            .terms = p->trans_a ? TILE_TERMS : p->inner,
+                            .a_stride = p->a.stride,
+                            .b_stride = p->trans_b ? p->c.cols : p->b.stride,
+                            .c_stride = p->c.stride,
+                            .trans_a = p->trans_a};
+    for (uint32_t add = 0; add < 2; add++) {
+        tile.add = add == 1;
+        tile.rows = p->trans_a ? tile_rows(p) : TILE_ROWS;
+        p->tile[add] = ever[add] ? gnn_tile_kernel(kernels, &tile) : NULL;
+        tile.rows = p->trans_a ? last : 1;
+        p->rest[add] = ever[add] ? gnn_tile_kernel(kernels, &tile) : NULL;
+        if (ever[add] && (p->tile[add] == NULL || p->rest[add] == NULL))
+            return false;
+    }
+    return true;
+}
+
+/* out (cols, rows) is the transpose of a matrix, line by line of the cache. */
+static void transpose(float *restrict out, const float *restrict in, uint32_t rows, uint32_t cols, uint32_t stride)
+{
+    for (uint32_t i = 0; i < rows; i += GRANULE)
+        for (uint32_t j = 0; j < cols; j++)
+            for (uint32_t k = i; k < gnn_min_u32(i + GRANULE, rows); k++)
+                out[(uint64_t)j * rows + k] = in[(uint64_t)k * stride + j];
+}
+
+/* Lets kernels do the product where they pay. Rows are cut anew: nothing is packed again for every panel. */
+static void use_kernels(struct gnn_tensor *t, struct product *p)
+{
+    if (!kernels_pay(p))
+        return;
+    p->by_kernels = find_kernels(&gnn_cpu_state(t)->kernels, p);
+    if (!p->by_kernels || p->trans_a)
+        return;
+    p->cut =
+        cut_into(false, p->c.rows, gnn_min_u32(gnn_max_u32(p->c.rows / TILE_PANEL_ROWS, 1), TILE_PANELS), TILE_ROWS);
+    for (uint32_t h = 0; p->trans_b && h < p->heads; h++)
+        transpose(p->parts + (uint64_t)h * p->inner * p->c.cols, place(&p->b, h, 0, 0), p->c.cols, p->inner,
+                  p->b.stride);
+}
+
 void gnn_cpu_gat_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a, bool trans_b, float alpha,
                               struct gnn_head_mat a, struct gnn_head_mat b, float beta, struct gnn_head_mat c)
 {
@@ -149,17 +260,18 @@ void gnn_cpu_gat_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a
     assert(a.rows <= INT32_MAX);
     assert(b.rows <= INT32_MAX);
     assert(c.rows <= INT32_MAX);
-    const struct product p = {.trans_a = trans_a,
-                              .trans_b = trans_b,
-                              .heads = heads,
-                              .alpha = alpha,
-                              .beta = beta,
-                              .a = a,
-                              .b = b,
-                              .c = c,
-                              .inner = inner,
-                              .cut = gnn_gemm_cut(trans_a, c.rows, c.cols, inner),
-                              .parts = gnn_cpu_state(t)->parts};
+    struct product p = {.trans_a = trans_a,
+                        .trans_b = trans_b,
+                        .heads = heads,
+                        .alpha = alpha,
+                        .beta = beta,
+                        .a = a,
+                        .b = b,
+                        .c = c,
+                        .inner = inner,
+                        .cut = gnn_gemm_cut(trans_a, c.rows, c.cols, inner),
+                        .parts = gnn_cpu_state(t)->parts};
+    use_kernels(t, &p);
     if (p.cut.of_sums)
         multiply_sums(t, &p);
     else

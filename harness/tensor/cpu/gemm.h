@@ -1,10 +1,12 @@
-/* Products, cut into parts that a call of BLAS does on one thread each. How a product is cut depends on its sizes
- * alone, so its bits are the same for any number of threads, one included: BLAS by itself would cut by its threads, and
- * add up in another order. Internal to the CPU back-end.
+/* Products, cut into parts that one thread does each: by kernels for their sizes where those pay (tile_kernels.h), else
+ * by a call of BLAS. How a product is cut depends on its sizes alone, so its bits are the same for any number of
+ * threads, one included: BLAS by itself would cut by its threads, and add up in another order. Internal to the CPU
+ * back-end.
  *
- * Every part packs all that it reads of b anew. Panels of rows are so high that this costs a per cent at most, and 2.5
+ * BLAS packs all that a part reads of b anew. Panels of rows are so high that this costs a per cent at most, and 2.5
  * where a product is just large enough to be halved. Where the result is small and its sums are long, as a weight's
- * gradient is, the sums are cut, and added up in their order, which costs 5 per cent at most. */
+ * gradient is, the sums are cut, and added up in their order, which costs 5 per cent at most. Kernels pack nothing, so
+ * that their panels may be low; a transposed b is turned round once for all of them. */
 #ifndef GNN_TENSOR_CPU_GEMM_H
 #define GNN_TENSOR_CPU_GEMM_H
 
@@ -20,7 +22,8 @@ struct gnn_gemm_cut {
     uint32_t step;  /* rows, or terms, of each but the last */
 };
 
-/* The cut of (rows, inner) x (inner, cols). trans_a: rows of the product lie in columns of a. */
+/* The cut of (rows, inner) x (inner, cols) for BLAS, and of sums for kernels. trans_a: rows of the product lie in
+ * columns of a. */
 struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uint32_t inner);
 
 GNN_TENSOR_OP(gemm) gnn_cpu_gemm;

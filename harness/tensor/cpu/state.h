@@ -3,6 +3,7 @@
 #define GNN_TENSOR_CPU_STATE_H
 
 #include "harness/tensor/cpu/share.h"
+#include "harness/tensor/cpu/tile_kernels.h"
 #include "harness/tensor/tensor.h"
 
 /* Memory of the back-end that is kept from one mini-batch for the next; zeroed: none yet. */
@@ -16,8 +17,9 @@ struct gnn_cpu_state {
     struct gnn_share *share;
     struct gnn_cpu_room transpose; /* transpose.h; like the next, the computing thread's */
     struct gnn_cpu_room sums;      /* of column_sum */
-    float *parts;                  /* of a cut sum (gemm.h), which one thread computes at a time */
-    bool one_product;              /* calls of BLAS come one after the other */
+    float *parts;                  /* of a product (gemm.h), which one thread computes at a time */
+    struct gnn_tile_kernels kernels;
+    bool one_product; /* calls of BLAS come one after the other */
 };
 
 /* NULL where t is: an op that keeps nothing runs without a back-end, on one thread. */
