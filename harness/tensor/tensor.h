@@ -50,7 +50,7 @@ struct gnn_adam {
  * 0. */
 struct gnn_attention {
     uint32_t heads;
-    gnn_real slope;                /* of the leaky ReLU */
+    gnn_real slope;                /* of the leaky ReLU, from 0 to 1 */
     const gnn_real *a_src, *a_dst; /* (heads * channels) */
     struct gnn_mat u;              /* (src_count, heads * channels): W x */
     struct gnn_mat s;              /* (src_count, heads): <a_src, u>; written by gat_scores */

@@ -6,6 +6,7 @@
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct forward {
@@ -17,16 +18,31 @@ struct forward {
 
 /* ---- forward ---- */
 
+/* Rows follow each other, but the hardware stops fetching ahead where a page ends, which is every few of them. */
+static void prefetch_next(struct gnn_mat x, uint32_t row)
+{
+    if (row + GNN_PREFETCH_ROWS < x.rows)
+        gnn_prefetch_row(gnn_mat_row(x, row + GNN_PREFETCH_ROWS), x.cols);
+}
+
 static void score_rows(const void *loop, uint64_t first, uint64_t end)
 {
     const struct gnn_attention att = ((const struct forward *)loop)->att;
     const struct gnn_head_cols cols = ((const struct forward *)loop)->cols;
-    for (uint32_t j = (uint32_t)first; j < end; j++) {
-        const float *u = gnn_mat_row(att.u, j);
-        gnn_lane_dots(gnn_mat_row(att.s, j), att.a_src, cols.count, u, cols.step, att.heads, cols.count);
-        if (j < att.d.rows)
-            gnn_lane_dots(gnn_mat_row(att.d, j), att.a_dst, cols.count, u, cols.step, att.heads, cols.count);
+    uint32_t j = (uint32_t)first;
+    for (; j + 2 <= end; j += 2) {
+        const float *const u[2] = {gnn_mat_row(att.u, j), gnn_mat_row(att.u, j + 1)};
+        prefetch_next(att.u, j);
+        prefetch_next(att.u, j + 1);
+        gnn_lane_dots_of_two((float *const[2]){gnn_mat_row(att.s, j), gnn_mat_row(att.s, j + 1)}, att.a_src, cols.count,
+                             u, cols.step, att.heads, cols.count);
     }
+    if (j < end)
+        gnn_lane_dots(gnn_mat_row(att.s, j), att.a_src, cols.count, gnn_mat_row(att.u, j), cols.step, att.heads,
+                      cols.count);
+    for (j = (uint32_t)first; j < gnn_min_u64(end, att.d.rows); j++)
+        gnn_lane_dots(gnn_mat_row(att.d, j), att.a_dst, cols.count, gnn_mat_row(att.u, j), cols.step, att.heads,
+                      cols.count);
 }
 
 static void scores(struct gnn_tensor *t, const struct gnn_attention *att, struct gnn_head_cols cols)
@@ -40,32 +56,67 @@ void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
     scores(t, att, gnn_own_cols(att));
 }
 
-static void softmax_row(const struct gnn_attention *att, const struct gnn_slots *row)
+/* Heads that stand side by side in a slot are taken four at a time, or one: `width` is constant where these are
+ * called, so that four are one vector. */
+
+/* Scores of `width` heads, less each head's largest. The leaky ReLU is the larger of two, as its slope is at most 1:
+ * the signs of scores cannot be predicted, so nothing branches on them. */
+static inline void score_slots(const struct gnn_attention *att, const struct gnn_slots *row, uint32_t h, uint32_t width)
 {
     const uint64_t heads = att->heads;
-    const uint32_t count = row->edges + 1;
-    const float *d = gnn_mat_row(att->d, row->self);
-    float *alpha = att->alpha + row->first * heads;
-    for (uint32_t k = 0; k < count; k++) {
-        const float *s = gnn_mat_row(att->s, gnn_slot_source(row, k));
-        for (uint32_t h = 0; h < heads; h++) {
-            const float e = s[h] + d[h];
-            alpha[k * heads + h] = e > 0 ? e : e * att->slope;
+    const float slope = att->slope;
+    const float *const d = gnn_mat_row(att->d, row->self) + h;
+    float *const alpha = att->alpha + row->first * heads + h;
+    float max[4];
+    for (uint32_t l = 0; l < width; l++)
+        max[l] = -INFINITY;
+    for (uint32_t k = 0; k <= row->edges; k++) {
+        const float *const s = gnn_mat_row(att->s, gnn_slot_source(row, k)) + h;
+        for (uint32_t l = 0; l < width; l++) {
+            const float e = s[l] + d[l], less = e * slope, leaky = less > e ? less : e;
+            alpha[k * heads + l] = leaky;
+            max[l] = leaky > max[l] ? leaky : max[l];
         }
     }
-    for (uint32_t h = 0; h < heads; h++) {
-        float max = alpha[h], sum = 0;
-        for (uint32_t k = 1; k < count; k++)
-            max = fmaxf(max, alpha[k * heads + h]);
-        for (uint32_t k = 0; k < count; k++) {
-            const bool dropped = k < row->edges && row->col[k] == row->self;
-            alpha[k * heads + h] = dropped ? 0 : gnn_lane_exp(alpha[k * heads + h] - max);
-            sum += alpha[k * heads + h];
-        }
-        const float scale = 1 / (sum + 1e-16f);
-        for (uint32_t k = 0; k < count; k++)
-            alpha[k * heads + h] *= scale;
-    }
+    for (uint32_t k = 0; k <= row->edges; k++)
+        for (uint32_t l = 0; l < width; l++)
+            alpha[k * heads + l] -= max[l];
+}
+
+static inline void normalise_slots(const struct gnn_attention *att, const struct gnn_slots *row, uint32_t h,
+                                   uint32_t width)
+{
+    const uint64_t heads = att->heads;
+    float *const alpha = att->alpha + row->first * heads + h;
+    float sum[4] = {0};
+    for (uint32_t k = 0; k <= row->edges; k++)
+        for (uint32_t l = 0; l < width; l++)
+            sum[l] += alpha[k * heads + l];
+    for (uint32_t l = 0; l < width; l++)
+        sum[l] = 1 / (sum[l] + 1e-16f);
+    for (uint32_t k = 0; k <= row->edges; k++)
+        for (uint32_t l = 0; l < width; l++)
+            alpha[k * heads + l] *= sum[l];
+}
+
+static void softmax_row(const struct gnn_attention *att, const struct gnn_slots *row)
+{
+    const uint64_t heads = att->heads, count = (row->edges + UINT64_C(1)) * heads;
+    const uint32_t fours = att->heads / 4 * 4;
+    float *const alpha = att->alpha + row->first * heads;
+    for (uint32_t h = 0; h < fours; h += 4)
+        score_slots(att, row, h, 4);
+    for (uint32_t h = fours; h < heads; h++)
+        score_slots(att, row, h, 1);
+    for (uint64_t k = 0; k < count; k++)
+        alpha[k] = gnn_lane_exp(alpha[k]);
+    for (uint32_t k = 0; k < row->edges; k++)
+        if (row->col[k] == row->self) /* the slot behind the edges has it */
+            memset(alpha + k * heads, 0, heads * sizeof *alpha);
+    for (uint32_t h = 0; h < fours; h += 4)
+        normalise_slots(att, row, h, 4);
+    for (uint32_t h = fours; h < heads; h++)
+        normalise_slots(att, row, h, 1);
 }
 
 static void softmax_rows(const void *loop, uint64_t first, uint64_t end)
@@ -79,6 +130,7 @@ static void softmax_rows(const void *loop, uint64_t first, uint64_t end)
 
 void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
+    assert(att->slope >= 0 && att->slope <= 1);
     const uint64_t exponential = 8; /* takes as long as moving so many floats */
     const struct forward loop = {.att = *att, .block = *b};
     gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, exponential * att->heads),
@@ -133,34 +185,45 @@ struct backward {
     uint32_t piece; /* columns that a thread takes of the attention vectors */
 };
 
-/* Turns dalpha of a row's slots into the gradient of their scores, before the leaky ReLU; dd is its sum. */
-static void target_back(const struct backward *l, const struct gnn_slots *row, uint32_t h)
+/* Turns dalpha of a row's slots into the gradient of their scores, before the leaky ReLU; dd is its sum. Of `width`
+ * heads, as above. */
+static inline void target_back(const struct backward *l, const struct gnn_slots *row, uint32_t h, uint32_t width)
 {
-    const struct gnn_attention *att = &l->att;
+    const struct gnn_attention *const att = &l->att;
     const uint64_t heads = att->heads;
-    const float *alpha = att->alpha + row->first * heads + h;
-    float *dalpha = l->grad.dalpha + row->first * heads + h;
-    float g = 0;
+    const float slope = att->slope;
+    const float *const alpha = att->alpha + row->first * heads + h, *const target = gnn_mat_row(att->d, row->self) + h;
+    float *const dalpha = l->grad.dalpha + row->first * heads + h;
+    float g[4] = {0}, sum[4] = {0};
     for (uint32_t k = 0; k <= row->edges; k++)
-        g += alpha[k * heads] * dalpha[k * heads];
-    const float target = gnn_mat_row(att->d, row->self)[h];
-    float sum = 0;
+        for (uint32_t c = 0; c < width; c++)
+            g[c] += alpha[k * heads + c] * dalpha[k * heads + c];
     for (uint32_t k = 0; k <= row->edges; k++) {
-        const uint32_t j = gnn_slot_source(row, k);
-        const float de = alpha[k * heads] * (dalpha[k * heads] - g);
-        dalpha[k * heads] = gnn_mat_row(att->s, j)[h] + target > 0 ? de : de * att->slope;
-        sum += dalpha[k * heads];
+        const float *const s = gnn_mat_row(att->s, gnn_slot_source(row, k)) + h;
+        for (uint32_t c = 0; c < width; c++) {
+            const float de = alpha[k * heads + c] * (dalpha[k * heads + c] - g[c]);
+            dalpha[k * heads + c] = de * (s[c] + target[c] > 0 ? 1 : slope);
+            sum[c] += dalpha[k * heads + c];
+        }
     }
-    gnn_mat_row(l->grad.dd, row->self)[h] = sum;
+    memcpy(gnn_mat_row(l->grad.dd, row->self) + h, sum, width * sizeof *sum);
 }
 
-/* dalpha of a row's slots, all heads of a slot together. */
+/* dalpha of a row's slots, all heads of two slots together. */
 static void slots_back(const struct backward *l, const struct gnn_slots *row)
 {
-    const uint64_t heads = l->att.heads;
-    for (uint32_t k = 0; k <= row->edges; k++)
-        gnn_lane_dots(l->grad.dalpha + (row->first + k) * heads, gnn_mat_row(l->dout, row->self), l->cols.count,
-                      gnn_mat_row(l->att.u, gnn_slot_source(row, k)), l->cols.step, heads, l->cols.count);
+    const uint64_t heads = l->att.heads, count = l->cols.count, step = l->cols.step;
+    const float *const dout = gnn_mat_row(l->dout, row->self);
+    float *const dalpha = l->grad.dalpha + row->first * heads;
+    uint32_t k = 0;
+    for (; k + 1 <= row->edges; k += 2) {
+        const float *const u[2] = {gnn_mat_row(l->att.u, gnn_slot_source(row, k)),
+                                   gnn_mat_row(l->att.u, gnn_slot_source(row, k + 1))};
+        gnn_lane_dots_of_two((float *const[2]){dalpha + k * heads, dalpha + (k + 1) * heads}, dout, count, u, step,
+                             heads, count);
+    }
+    if (k == row->edges)
+        gnn_lane_dots(dalpha + k * heads, dout, count, gnn_mat_row(l->att.u, row->self), step, heads, count);
 }
 
 static void targets_back(const void *loop, uint64_t first, uint64_t end)
@@ -170,8 +233,11 @@ static void targets_back(const void *loop, uint64_t first, uint64_t end)
         const struct gnn_slots row = gnn_row_slots(&l->block, i);
         gnn_cpu_prefetch_edges(&l->block, i, l->att.u);
         slots_back(l, &row);
-        for (uint32_t h = 0; h < l->att.heads; h++)
-            target_back(l, &row, h);
+        uint32_t h = 0;
+        for (; h + 4 <= l->att.heads; h += 4)
+            target_back(l, &row, h, 4);
+        for (; h < l->att.heads; h++)
+            target_back(l, &row, h, 1);
     }
 }
 

@@ -80,34 +80,88 @@ static inline float gnn_lane_dot(const float *restrict a, const float *restrict 
     return gnn_lane_fold(lane);
 }
 
-/* out[h] = gnn_lane_dot(a + h * a_step, b + h * b_step, count), to the bit; four at a time, whose sums do not wait for
- * each other. */
+/* The partial sums of one inner product, and halves and quarters of them, as the compiler keeps them in registers. */
+typedef float gnn_lanes __attribute__((vector_size(GNN_LANES * sizeof(float))));
+typedef float gnn_half_lanes __attribute__((vector_size(GNN_LANES / 2 * sizeof(float))));
+typedef float gnn_quarter_lanes __attribute__((vector_size(GNN_LANES / 4 * sizeof(float))));
+
+/* gnn_lane_fold of four sums, but for its last two additions. */
+static inline void gnn_lane_fold_to_fours(float (*restrict out)[4], const gnn_lanes *sum)
+{
+    for (uint32_t s = 0; s < 4; s++) {
+        gnn_half_lanes half[2];
+        gnn_quarter_lanes quarter[2];
+        memcpy(half, &sum[s], sizeof half);
+        half[0] += half[1];
+        memcpy(quarter, &half[0], sizeof quarter);
+        quarter[0] += quarter[1];
+        memcpy(out[s], &quarter[0], sizeof out[s]);
+    }
+}
+
+/* Adds the products of `count` floats, GNN_LANES at most, of a with two rows. */
+static inline void gnn_lane_add_products(gnn_lanes *restrict first, gnn_lanes *restrict second, const float *a,
+                                         const float *b0, const float *b1, uint64_t count)
+{
+    gnn_lanes of_a = {0}, of_first = {0}, of_second = {0};
+    memcpy(&of_a, a, count * sizeof *a);
+    memcpy(&of_first, b0, count * sizeof *a);
+    memcpy(&of_second, b1, count * sizeof *a);
+    *first += of_a * of_first;
+    *second += of_a * of_second;
+}
+
+/* out0[h] and out1[h] are gnn_lane_dot of a + h * a_step with b0 and b1 + h * b_step, of four heads. Their eight sums
+ * do not wait for each other. Written out: the compiler keeps what a loop indexes in memory. */
+static inline void gnn_lane_four_dots_of_two(float *restrict out0, float *restrict out1, const float *a,
+                                             uint64_t a_step, const float *b0, const float *b1, uint64_t b_step,
+                                             uint64_t count)
+{
+    gnn_lanes first[4] = {{0}, {0}, {0}, {0}}, second[4] = {{0}, {0}, {0}, {0}};
+    for (uint64_t k = 0; k < count; k += GNN_LANES) {
+        const uint64_t some = count - k;
+        if (some >= GNN_LANES) {
+            gnn_lane_add_products(&first[0], &second[0], a + k, b0 + k, b1 + k, GNN_LANES);
+            gnn_lane_add_products(&first[1], &second[1], a + a_step + k, b0 + b_step + k, b1 + b_step + k, GNN_LANES);
+            gnn_lane_add_products(&first[2], &second[2], a + 2 * a_step + k, b0 + 2 * b_step + k, b1 + 2 * b_step + k,
+                                  GNN_LANES);
+            gnn_lane_add_products(&first[3], &second[3], a + 3 * a_step + k, b0 + 3 * b_step + k, b1 + 3 * b_step + k,
+                                  GNN_LANES);
+        } else {
+            gnn_lane_add_products(&first[0], &second[0], a + k, b0 + k, b1 + k, some);
+            gnn_lane_add_products(&first[1], &second[1], a + a_step + k, b0 + b_step + k, b1 + b_step + k, some);
+            gnn_lane_add_products(&first[2], &second[2], a + 2 * a_step + k, b0 + 2 * b_step + k, b1 + 2 * b_step + k,
+                                  some);
+            gnn_lane_add_products(&first[3], &second[3], a + 3 * a_step + k, b0 + 3 * b_step + k, b1 + 3 * b_step + k,
+                                  some);
+        }
+    }
+    float four[8][4];
+    gnn_lane_fold_to_fours(four, first);
+    gnn_lane_fold_to_fours(four + 4, second);
+    for (uint32_t h = 0; h < 4; h++)
+        out0[h] = (four[h][0] + four[h][2]) + (four[h][1] + four[h][3]);
+    for (uint32_t h = 0; h < 4; h++)
+        out1[h] = (four[h + 4][0] + four[h + 4][2]) + (four[h + 4][1] + four[h + 4][3]);
+}
+
+/* out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count), of two rows. */
+static inline void gnn_lane_dots_of_two(float *const out[2], const float *a, uint64_t a_step, const float *const b[2],
+                                        uint64_t b_step, uint64_t heads, uint64_t count)
+{
+    uint64_t h = 0;
+    for (; h + 4 <= heads; h += 4)
+        gnn_lane_four_dots_of_two(out[0] + h, out[1] + h, a + h * a_step, a_step, b[0] + h * b_step, b[1] + h * b_step,
+                                  b_step, count);
+    for (; h < heads; h++)
+        for (uint32_t r = 0; r < 2; r++)
+            out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count);
+}
+
 static inline void gnn_lane_dots(float *restrict out, const float *restrict a, uint64_t a_step, const float *restrict b,
                                  uint64_t b_step, uint64_t heads, uint64_t count)
 {
-    uint64_t h = 0;
-    for (; h + 4 <= heads; h += 4) {
-        float lane[4][GNN_LANES] = {{0}};
-        uint64_t k = 0;
-        const float *a0 = a + h * a_step, *a1 = a0 + a_step, *a2 = a1 + a_step, *a3 = a2 + a_step;
-        const float *b0 = b + h * b_step, *b1 = b0 + b_step, *b2 = b1 + b_step, *b3 = b2 + b_step;
-        for (; k + GNN_LANES <= count; k += GNN_LANES)
-            for (uint32_t l = 0; l < GNN_LANES; l++) {
-                lane[0][l] += a0[k + l] * b0[k + l];
-                lane[1][l] += a1[k + l] * b1[k + l];
-                lane[2][l] += a2[k + l] * b2[k + l];
-                lane[3][l] += a3[k + l] * b3[k + l];
-            }
-        for (uint32_t l = 0; k + l < count; l++) {
-            lane[0][l] += a0[k + l] * b0[k + l];
-            lane[1][l] += a1[k + l] * b1[k + l];
-            lane[2][l] += a2[k + l] * b2[k + l];
-            lane[3][l] += a3[k + l] * b3[k + l];
-        }
-        for (uint32_t l = 0; l < 4; l++)
-            out[h + l] = gnn_lane_fold(lane[l]);
-    }
-    for (; h < heads; h++)
+    for (uint64_t h = 0; h < heads; h++)
         out[h] = gnn_lane_dot(a + h * a_step, b + h * b_step, count);
 }
 
