@@ -209,6 +209,15 @@ static inline void target_back(const struct backward *l, const struct gnn_slots 
     memcpy(gnn_mat_row(l->grad.dd, row->self) + h, sum, width * sizeof *sum);
 }
 
+/* Fetches the rows of the two edges that come some rows behind edge e: beside the arithmetic of every pair as many
+ * lines as the processor waits for at a time, where a whole target's at once would stop it. */
+static void prefetch_pair(const struct backward *l, uint64_t e)
+{
+    const uint64_t first = e + GNN_PREFETCH_ROWS, end = gnn_min_u64(first + 2, l->block.edge_count);
+    for (uint64_t k = first; k < end; k++)
+        gnn_prefetch_row(gnn_mat_row(l->att.u, l->block.col[k]), l->att.u.cols);
+}
+
 /* dalpha of a row's slots, all heads of two slots together. */
 static void slots_back(const struct backward *l, const struct gnn_slots *row)
 {
@@ -217,6 +226,7 @@ static void slots_back(const struct backward *l, const struct gnn_slots *row)
     float *const dalpha = l->grad.dalpha + row->first * heads;
     uint32_t k = 0;
     for (; k + 1 <= row->edges; k += 2) {
+        prefetch_pair(l, UINT64_C(0) + l->block.row_start[row->self] + k);
         const float *const u[2] = {gnn_mat_row(l->att.u, gnn_slot_source(row, k)),
                                    gnn_mat_row(l->att.u, gnn_slot_source(row, k + 1))};
         gnn_lane_dots_of_two((float *const[2]){dalpha + k * heads, dalpha + (k + 1) * heads}, dout, count, u, step,
@@ -231,7 +241,6 @@ static void targets_back(const void *loop, uint64_t first, uint64_t end)
     const struct backward *const l = loop;
     for (uint32_t i = (uint32_t)first; i < end; i++) {
         const struct gnn_slots row = gnn_row_slots(&l->block, i);
-        gnn_cpu_prefetch_edges(&l->block, i, l->att.u);
         slots_back(l, &row);
         uint32_t h = 0;
         for (; h + 4 <= l->att.heads; h += 4)
