@@ -63,6 +63,8 @@ static inline void gnn_attend_cols(struct gnn_mat out, const struct gnn_attentio
                                    struct gnn_head_cols cols)
 {
     assert(att->heads >= 1);
+    assert(att->slope >= 0);
+    assert(att->slope <= 1);
     assert(att->u.rows == b->src_count);
     assert(out.rows == b->dst_count);
     assert(out.cols == att->heads * cols.count);

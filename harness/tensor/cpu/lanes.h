@@ -145,7 +145,8 @@ static inline void gnn_lane_four_dots_of_two(float *restrict out0, float *restri
         out1[h] = (four[h + 4][0] + four[h + 4][2]) + (four[h + 4][1] + four[h + 4][3]);
 }
 
-/* out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count), of two rows. */
+/* out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count), of two rows, to the bit: whether a row has a
+ * partner depends on where a thread's range ends. */
 static inline void gnn_lane_dots_of_two(float *const out[2], const float *a, uint64_t a_step, const float *const b[2],
                                         uint64_t b_step, uint64_t heads, uint64_t count)
 {
@@ -158,6 +159,7 @@ static inline void gnn_lane_dots_of_two(float *const out[2], const float *a, uin
             out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count);
 }
 
+/* The same of one row. */
 static inline void gnn_lane_dots(float *restrict out, const float *restrict a, uint64_t a_step, const float *restrict b,
                                  uint64_t b_step, uint64_t heads, uint64_t count)
 {
