@@ -43,9 +43,9 @@ CFLAGS += -std=c17 -g $(OPT) $(WARN) -pthread -ffp-contract=off $(if $(SANITIZE)
 LDFLAGS += -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lm -ldl
 # Kernels for products of narrow matrices, where there is libxsmm's generator (x86 alone); else BLAS does them all.
+# XSMM= leaves them out.
 ifeq ($(origin XSMM),undefined)
-XSMM := $(shell echo 'int main(void) { return libxsmm_generator_gemm_kernel == 0; }' | $(CC) -include libxsmm_cpuid.h \
-            -include libxsmm_generator.h -x c - -o /dev/null -lxsmmgen 2>/dev/null && echo 1)
+XSMM := $(shell CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' scripts/setup.sh libxsmm 2>/dev/null)
 endif
 LDLIBS += $(if $(XSMM),-lxsmmgen)
 
@@ -123,7 +123,7 @@ $(GEN)/build_revision.h: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(GEN)/build_libraries.h: FORCE
 	@mkdir -p $(@D)
-	@echo '#define GNN_HAVE_LIBXSMM $(if $(XSMM),1,0)' > $@.new
+	@printf '#define GNN_HAVE_LIBXSMM %s\n#define GNN_LIBXSMM_VERSION "%s"\n' '$(if $(XSMM),1,0)' '$(XSMM)' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 $(BUILD)/harness/tensor/cpu/tile_kernels.o $(BUILD)/harness/measure/environment.o: $(GEN)/build_libraries.h

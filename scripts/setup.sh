@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs what the build, the tests and the demo need, by name, through apt, when it is missing and this may be done;
-# otherwise prints the command to type and ends with status 4. Installs nothing when nothing is missing.
+# otherwise prints the command to type and ends with status 4. Installs nothing when nothing is missing; with what is
+# missing also what there is more of something with, if it can be had.
 #   scripts/setup.sh GROUP...        groups: build demo test bench lint fuzz mutate peers gate browser vm
 #   scripts/setup.sh check GROUP...  installs nothing and does not ask apt: looks for the compiler and, through pkg-config,
 #                                    for the libraries; prints in one line what it found, or what is missing
-# Reads CC (else gcc) and PKG_CONFIG (else pkg-config), as make does.
+#   scripts/setup.sh libxsmm         prints the version of the libxsmm that can be linked, or nothing
+# Reads CC (else gcc), CPPFLAGS, LDFLAGS and PKG_CONFIG (else pkg-config), as make does.
 set -euo pipefail
 
 declare -A packages=(
@@ -32,6 +34,18 @@ declare -A optional=()
 
 read -r -a compiler <<<"${CC:-gcc}" # may be two words: ccache gcc
 pkg_config=${PKG_CONFIG:-pkg-config}
+
+# The generator's version, where a program that calls it can be built and run.
+libxsmm() {
+    local probe
+    probe=$(mktemp -d)
+    # shellcheck disable=SC2086  # words of flags
+    if "${compiler[@]}" ${CPPFLAGS:-} "$(dirname "$0")/probe_libxsmm.c" -o "$probe/probe" ${LDFLAGS:-} -lxsmmgen 2>/dev/null; then
+        "$probe/probe" 2>/dev/null || true
+    fi
+    rm -r "$probe"
+}
+[ "${1:-}" = libxsmm ] && { libxsmm; exit 0; }
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -68,9 +82,8 @@ if [ $test_package = found ]; then
     if [ ${#missing[@]} -eq 0 ]; then
         nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
         cuda=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/CUDA compiler \1/p' || true)
-        narrow="no libxsmm: OpenBLAS does all products"
-        echo 'int main(void) { return libxsmm_generator_gemm_kernel == 0; }' |
-            "${compiler[@]}" -include libxsmm_generator.h -x c - -o /dev/null -lxsmmgen 2>/dev/null && narrow="libxsmm"
+        narrow=$(libxsmm)
+        [ -n "$narrow" ] && narrow="libxsmm $narrow" || narrow="OpenBLAS for narrow products, too${optional[build]:+ (${optional[build]} is faster)}"
         echo "found: ${compiler[*]} $("${compiler[@]}" -dumpfullversion -dumpversion), OpenBLAS $("$pkg_config" --modversion openblas)," \
             "$narrow, ${cuda:-no CUDA compiler: the GPU plugin is left out}"
         exit 0
@@ -92,7 +105,7 @@ if [ $test_package = found ]; then
     exit 4
 fi
 
-may_install() {
+may_apt_install() {
     command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
 }
 
@@ -114,11 +127,8 @@ if [ ${#missing[@]} -gt 0 ]; then
         exit 4
     fi
     if [ "$(id -u)" -eq 0 ]; then apt-get update -qq; else sudo -n apt-get update -qq; fi
-    install "${missing[@]}"
+    apt_install "${missing[@]}"
+    for package in "${wanted[@]}"; do
+        apt_install "$package" || echo "setup: $package cannot be installed: it is done without" >&2
+    done
 fi
-# Of these nobody is told how to get them, and no index is fetched for them alone.
-for package in "${wanted[@]}"; do
-    if may_install && apt-cache show "$package" >/dev/null 2>&1; then
-        install "$package" || echo "setup: $package cannot be installed: it is done without" >&2
-    fi
-done

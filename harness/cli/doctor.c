@@ -134,9 +134,10 @@ static void look_at_blas(struct doctor *d)
         (void)snprintf(remedy, sizeof remedy,
                        "these run on any x86, at a fifth of what this processor can do: unset OPENBLAS_CORETYPE");
     const char *const narrow = gnn_narrow_kernels();
-    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, remedy,
-         "OpenBLAS with the kernels of %s%s; narrow products by %s%s", facts.taken, who,
-         narrow != NULL ? "libxsmm's for " : "the same, as this build or processor has no kernels of libxsmm's",
+    find(d, "BLAS", slow ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, remedy, "OpenBLAS with the kernels of %s%s; %s%s",
+         facts.taken, who,
+         narrow != NULL ? "narrow products by kernels of libxsmm for "
+                        : "for narrow products, too: this build has no libxsmm or the processor no AVX2",
          narrow != NULL ? narrow : "");
 }
 

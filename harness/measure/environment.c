@@ -1,6 +1,6 @@
 #include "harness/measure/environment.h"
 
-#include "build_libraries.h" /* written by make: GNN_HAVE_LIBXSMM */
+#include "build_libraries.h" /* written by make: GNN_LIBXSMM_VERSION */
 #include "build_revision.h"  /* written by make: GNN_BUILD_REVISION, GNN_BUILD_FLAGS */
 #include "harness/base/text_file.h"
 #include "harness/measure/device.h"
@@ -130,7 +130,7 @@ static enum gnn_status capture_build(struct gnn_kv_list *out, struct gnn_err *er
     GNN_TRY(set_text(out, "lib.libc", gnu_get_libc_version(), err));
     GNN_TRY(set_text(out, "lib.sqlite", sqlite3_libversion(), err));
     GNN_TRY(set_text(out, "lib.openblas", openblas_get_config(), err));
-    GNN_TRY(set_text(out, "lib.libxsmm", GNN_HAVE_LIBXSMM ? "linked" : "absent", err));
+    GNN_TRY(set_text(out, "lib.libxsmm", GNN_LIBXSMM_VERSION, err));
     GNN_TRY(set_text(out, "lib.jansson", JANSSON_VERSION, err));
     GNN_TRY(set_number(out, "lib.xxhash", XXH_versionNumber(), err));
     return set_text(out, "lib.zlib", zlibVersion(), err);

@@ -2,6 +2,8 @@
  * where a thread or memory is refused. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/gemm.h"
+#include "harness/tensor/cpu/kernels.h"
+#include "harness/tensor/cpu/state.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/toy_block.h"
 
@@ -323,18 +325,36 @@ static void test_cuts_by_hand(void **state)
 struct product_case {
     bool trans_a, trans_b;
     uint32_t rows, cols, inner;
-    float alpha, beta; /* with an alpha of 1, and a beta of 0 or 1, kernels do it where there are some */
+    float alpha, beta;
+    bool by_kernels; /* where there are some */
 };
 
+/* What a back-end has of kernels before it multiplies. */
+enum kernels { KERNELS_AS_NEEDED, KERNELS_REFUSED, KERNELS_ALL_TAKEN };
+
+static void prepare_kernels(struct gnn_tensor *t, enum kernels kernels)
+{
+    struct gnn_tile_kernels *const have = &gnn_cpu_state(t)->kernels;
+    have->refused = kernels == KERNELS_REFUSED;
+    struct gnn_tile tile = {6, 0, 8, 8, 512, 512, false, false};
+    while (kernels == KERNELS_ALL_TAKEN && have->count < GNN_TILE_KERNELS_MOST && tile.cols < GNN_TILE_KERNELS_MOST) {
+        tile.cols++;
+        (void)gnn_tile_kernel(have, &tile);
+    }
+}
+
 /* The product on so many threads; the caller frees it. With beta 0 what was in c is NaN. */
-static float *multiply_on(const struct product_case *p, uint32_t threads, const struct gnn_tensor_ops *table,
-                          const float *a, const float *b, const float *c)
+static float *multiply_with(const struct product_case *p, uint32_t threads, const struct gnn_tensor_ops *table,
+                            enum kernels kernels, const float *a, const float *b, const float *c)
 {
     const uint64_t count = (uint64_t)p->rows * p->cols;
     struct toy_memory memory = {0};
     struct gnn_tensor *const t = toy_tensor_open(table, &memory, threads);
+    const bool on_cpu = table == &gnn_tensor_cpu;
     float *const out = malloc(count * sizeof *out);
     assert_non_null(out);
+    if (on_cpu)
+        prepare_kernels(t, kernels);
     for (uint64_t k = 0; k < count; k++)
         out[k] = p->beta == 0 ? (float)NAN : c[k];
     t->ops->gemm(
@@ -342,8 +362,24 @@ static float *multiply_on(const struct product_case *p, uint32_t threads, const 
         (struct gnn_mat){(float *)(uintptr_t)a, p->trans_a ? p->inner : p->rows, p->trans_a ? p->rows : p->inner},
         (struct gnn_mat){(float *)(uintptr_t)b, p->trans_b ? p->cols : p->inner, p->trans_b ? p->inner : p->cols},
         p->beta, (struct gnn_mat){out, p->rows, p->cols});
+    if (on_cpu && kernels == KERNELS_AS_NEEDED && gnn_narrow_kernels() != NULL)
+        assert_int_equal(gnn_cpu_state(t)->kernels.count > 0, p->by_kernels);
     t->ops->close(t);
     return out;
+}
+
+static float *multiply_on(const struct product_case *p, uint32_t threads, const struct gnn_tensor_ops *table,
+                          const float *a, const float *b, const float *c)
+{
+    return multiply_with(p, threads, table, KERNELS_AS_NEEDED, a, b, c);
+}
+
+static void expect_product(const struct product_case *p, uint32_t number, const float *got, const float *wanted)
+{
+    for (uint64_t k = 0; k < (uint64_t)p->rows * p->cols; k++)
+        if (!(fabsf(got[k] - wanted[k]) <= 1e-6f * (float)p->inner))
+            fail_msg("product %u, element %llu: %.9g, expected %.9g", number, (unsigned long long)k, (double)got[k],
+                     (double)wanted[k]);
 }
 
 static void check_product(const struct product_case *p, uint32_t number)
@@ -354,10 +390,12 @@ static void check_product(const struct product_case *p, uint32_t number)
     float *const b = toy_reals(&rng, (uint64_t)p->inner * p->cols, -1, 1), *const c = toy_reals(&rng, count, -1, 1);
     float *const plain = multiply_on(p, 1, &gnn_tensor_ref, a, b, c);
     float *const one = multiply_on(p, 1, &gnn_tensor_cpu, a, b, c);
-    for (uint64_t k = 0; k < count; k++)
-        if (!(fabsf(one[k] - plain[k]) <= 1e-6f * (float)p->inner))
-            fail_msg("product %u, element %llu: %.9g, expected %.9g", number, (unsigned long long)k, (double)one[k],
-                     (double)plain[k]);
+    expect_product(p, number, one, plain);
+    for (enum kernels kernels = KERNELS_REFUSED; kernels <= KERNELS_ALL_TAKEN; kernels++) {
+        float *const by_blas = multiply_with(p, 2, &gnn_tensor_cpu, kernels, a, b, c);
+        expect_product(p, number, by_blas, plain);
+        free(by_blas);
+    }
     for (uint32_t n = 1; n < COUNTS; n++) {
         float *const more = multiply_on(p, thread_counts[n], &gnn_tensor_cpu, a, b, c);
         if (memcmp(one, more, count * sizeof *one) != 0)
@@ -376,33 +414,35 @@ static void test_products_are_cut(void **state)
 {
     (void)state;
     static const struct product_case cases[] = {
-        {false, false, 3100, 33, 20, 0.75f, 0},
-        {false, true, 3100, 33, 20, 0.75f, 1},
-        {true, false, 3100, 33, 20, 0.75f, 0.5f},
-        {true, true, 3100, 33, 20, 0.75f, 0},
-        {true, false, 40, 50, 9001, 0.75f, 0},
-        {true, true, 40, 50, 9001, 0.75f, 0},
-        {true, false, 17, 19, 4100, 0.75f, -0.5f},
-        {true, false, 300, 200, 12011, 0.75f, 1},
-        {false, true, 40, 50, 9001, 0.75f, 0},
+        {false, false, 3100, 33, 20, 0.75f, 0, false},
+        {false, true, 3100, 33, 20, 0.75f, 1, false},
+        {true, false, 3100, 33, 20, 0.75f, 0.5f, false},
+        {true, true, 3100, 33, 20, 0.75f, 0, false},
+        {true, false, 40, 50, 9001, 0.75f, 0, false},
+        {true, true, 40, 50, 9001, 0.75f, 0, false},
+        {true, false, 17, 19, 4100, 0.75f, -0.5f, false},
+        {true, false, 300, 200, 12011, 0.75f, 1, false},
+        {false, true, 40, 50, 9001, 0.75f, 0, false},
         /* by kernels: tiles of rows, then single ones */
-        {false, false, 3100, 33, 20, 1, 0},
-        {false, true, 3100, 33, 20, 1, 1},
-        {false, false, 6, 7, 1, 1, 1},
-        {false, true, 64, 172, 256, 1, 0},
+        {false, false, 3100, 33, 20, 1, 0, true},
+        {false, true, 3100, 33, 20, 1, 1, true},
+        {false, false, 6, 7, 1, 1, 1, true},
+        {false, true, 64, 172, 256, 1, 0, true},
         /* tiles of terms, then by BLAS what is left; sums that are cut, panels of rows, the last one shorter */
-        {true, false, 40, 50, 9001, 1, 0},
-        {true, false, 300, 200, 12011, 1, 1},
-        {true, false, 390, 21, 1000, 1, 1},
-        {true, false, 390, 21, 64, 1, 0},
-        /* by BLAS: too few, nothing to sum, another factor, a matrix that no cache of a core holds */
-        {false, false, 5, 33, 20, 1, 0},
-        {false, true, 63, 33, 20, 1, 0},
-        {true, false, 390, 21, 63, 1, 0},
-        {true, true, 3100, 33, 20, 1, 0},
-        {false, false, 3100, 33, 20, 1, 0.5f},
-        {false, false, 100, 700, 200, 1, 1},
-        {true, false, 400, 400, 200, 1, 1},
+        {true, false, 40, 50, 9001, 1, 0, true},
+        {true, false, 300, 200, 12011, 1, 1, true},
+        {true, false, 390, 21, 1000, 1, 1, true},
+        {true, false, 390, 21, 64, 1, 0, true},
+        /* by BLAS: none, too few, another factor, other orientations, a matrix that no cache of a core holds */
+        {false, false, 0, 33, 20, 1, 0, false},
+        {true, false, 0, 33, 100, 1, 0, false},
+        {false, false, 5, 33, 20, 1, 0, false},
+        {false, true, 63, 33, 20, 1, 0, false},
+        {true, false, 390, 21, 63, 1, 0, false},
+        {true, true, 3100, 33, 20, 1, 0, false},
+        {false, false, 3100, 33, 20, 1, 0.5f, false},
+        {false, false, 100, 700, 200, 1, 1, false},
+        {true, false, 400, 700, 200, 1, 1, false},
     };
     for (uint32_t k = 0; k < sizeof cases / sizeof *cases; k++)
         check_product(&cases[k], k);

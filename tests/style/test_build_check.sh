@@ -34,10 +34,12 @@ refused $libraries cmocka liburing-dev libopenblas-dev "scripts/setup.sh build t
 verdict "without libraries each is named with its package" $?
 
 # Kernels for narrow products are left out where libxsmm is not there, and nothing else.
-try "$build/gen/build_libraries.h" XSMM=
-keep make -s -n BUILD="$build" XSMM= "$build/oocgnn"
-grep -q 'tile_kernels.c' <<<"$output" && ! grep -q 'lxsmm' <<<"$output" && grep -q 'LIBXSMM 0' "$build/gen/build_libraries.h"
+try "$build/harness/tensor/cpu/tile_kernels.o" XSMM=
+[ "$status" -eq 0 ] && grep -q 'LIBXSMM 0' "$build/gen/build_libraries.h" &&
+    [[ $(nm "$build/harness/tensor/cpu/tile_kernels.o") != *libxsmm* ]] &&
+    [[ $(make -s -n BUILD="$build" XSMM= "$build/oocgnn") != *lxsmmgen* ]]
 verdict "without libxsmm it is built all the same" $?
+rm -r "$build"
 
 try all PKG_CONFIG=no-such-pkg-config
 refused "'no-such-pkg-config'" "scripts/setup.sh build" " pkg-config"
@@ -48,8 +50,14 @@ refused "'no-such-cc'" "a C17 compiler"
 verdict "without a compiler it is named" $?
 
 keep scripts/setup.sh check build
-[ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -eq 1 ] && grep -qE '^found: .*OpenBLAS.*libxsmm.*CUDA' <<<"$output"
+[ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -eq 1 ] && grep -qE '^found: .*OpenBLAS [0-9.]*, (libxsmm [0-9.]*|OpenBLAS for narrow.*), .*CUDA' <<<"$output"
 verdict "what was found is one line" $?
+
+version=$(scripts/setup.sh libxsmm)
+try "$build/gen/build_libraries.h"
+[ "$status" -eq 0 ] && grep -qF "LIBXSMM_VERSION \"$version\"" "$build/gen/build_libraries.h" &&
+    { [ -z "$version" ] || [[ $(make -s -n BUILD="$build" "$build/oocgnn") = *lxsmmgen* ]]; }
+verdict "and with it where it is there" $?
 
 # A header left by an older checkout: every record would carry that revision.
 mkdir -p "$build/gen"

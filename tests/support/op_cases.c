@@ -346,6 +346,32 @@ static void run_rows_product(struct op_run *run)
     output(run, c.data, (uint64_t)rows * (trans_a ? run->shape->heads * cols : c.stride));
 }
 
+/* The same where kernels do it: no factor, more rows than a tile has, sums of all heads, and sums that are cut. */
+static void run_rows_product_plain(struct op_run *run)
+{
+    const bool trans_a = run->variant & 1, trans_b = run->variant == 2 || run->variant == 6, summed = run->variant & 4;
+    const uint32_t rows = trans_a ? 37 : 101, cols = 20, inner = trans_a ? 1300 : run->shape->cols;
+    const struct gnn_head_mat a = trans_a ? head_mat(run, inner, rows, true) : head_mat(run, rows, inner, true);
+    const struct gnn_head_mat b = trans_b ? head_mat(run, cols, inner, false) : head_mat(run, inner, cols, false);
+    struct gnn_head_mat c = head_mat(run, rows, cols, true); /* side by side, so that rows are further apart */
+    if (summed)
+        c.step = 0;
+    run->t->ops->gat_rows->product(run->t, run->shape->heads, trans_a, trans_b, 1, a, b,
+                                   run->variant & 2 ? (gnn_real)1 : 0, c);
+    output(run, c.data, (uint64_t)rows * c.stride);
+}
+
+/* Heads whose transposed b's are more than the back-end has room for. */
+static void run_rows_product_wide(struct op_run *run)
+{
+    const uint32_t heads = 5, rows = 64, side = 256;
+    const struct gnn_head_mat a = {matrix(run, rows, side).data, rows, side, side, 0};
+    const struct gnn_head_mat b = {vector(run, (uint64_t)heads * side * side), side, side, side, (uint64_t)side * side};
+    const struct gnn_head_mat c = {vector(run, (uint64_t)heads * rows * side), rows, side, side, (uint64_t)rows * side};
+    run->t->ops->gat_rows->product(run->t, heads, false, true, 1, a, b, 0, c);
+    output(run, c.data, (uint64_t)heads * rows * side);
+}
+
 static void run_head_mean(struct op_run *run)
 {
     const struct shape *s = run->shape;
@@ -567,6 +593,9 @@ static const struct op_case ops[] = {
     {"gat_rows: attend", HOOK(gat_rows), run_rows_attend, 1, 0, 1e-6, "same order of additions"},
     {"gat_rows: back", HOOK(gat_rows), run_rows_back, 2, 5e-6, 5e-6, "differences of float dot products"},
     {"gat_rows: product", HOOK(gat_rows), run_rows_product, 16, 5e-6, 5e-6, "float sums of up to 4 times 4200"},
+    {"gat_rows: product, plain", HOOK(gat_rows), run_rows_product_plain, 8, 5e-6, 5e-6,
+     "float sums of up to 4 times 1300"},
+    {"gat_rows: product, wide", HOOK(gat_rows), run_rows_product_wide, 1, 2e-6, 2e-6, "float sums of 256"},
     {"head_mean", HOOK(head_mean), run_head_mean, 1, 1e-6, 1e-6, "division by the heads"},
     {"head_mean_back", HOOK(head_mean_back), run_head_mean_back, 1, 1e-6, 1e-6, "division by the heads"},
     {"activate", HOOK(activate), run_activate, 9, 3e-7, 5e-7, "own exponential"},

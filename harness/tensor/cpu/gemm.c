@@ -14,11 +14,15 @@ enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8, PANEL_ROWS_LEAST =
 enum { PART_TERMS = 2048, PARTS = 8, PART_TERMS_LEAST = 640 };
 enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves a byte */
 enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */
-/* What a kernel does at a time (tile_kernels.h): rows, as many as its registers hold sums of, or terms; panels of rows
- * that take longer than waking a thread; what stays in a second-level cache beside the rows that are passed by; rows
- * from which on transposing b is worth it: that takes as long as some 30 of them. */
-enum { TILE_ROWS = 6, TILE_TERMS = 64, TILE_PANEL_ROWS = 96, TILE_PANELS = 32, TILE_BYTES = 512 << 10 };
-enum { TILE_ROWS_TRANSPOSED = 64 };
+/* Of kernels (tile_kernels.h): */
+enum {
+    TILE_ROWS = 6,             /* at a time: their sums of 64 columns fill the registers of AVX-512 */
+    TILE_TERMS = 64,           /* at a time, where a is transposed */
+    TILE_PANEL_ROWS = 96,      /* take longer than waking a thread */
+    TILE_PANELS = 32,          /* of a product: more would only be handed out more often */
+    TILE_BYTES = 512 << 10,    /* stay in a second-level cache beside the rows that are passed by */
+    TILE_ROWS_TRANSPOSED = 64, /* from these on transposing b is worth it, which takes as long as some 30 of them */
+};
 
 static struct gnn_gemm_cut cut_into(bool of_sums, uint32_t length, uint32_t count, uint32_t granule)
 {
@@ -168,11 +172,13 @@ static void add_parts(const struct product *p)
         }
 }
 
-/* Runs fn over `items` calls of BLAS of so many multiplications each. */
+/* Runs fn over `items` parts of so many multiplications each; one after the other where they call BLAS and it has room
+ * for one call. */
 static void run_calls(struct gnn_tensor *t, const struct product *p, uint64_t items, gnn_share_fn *fn)
 {
     const uint64_t each = (uint64_t)p->c.rows * p->c.cols * p->inner / gnn_max_u32(p->cut.count, 1);
-    if (gnn_cpu_state(t)->one_product)
+    const bool calls_blas = !p->by_kernels || p->trans_a;
+    if (gnn_cpu_state(t)->one_product && calls_blas)
         fn(p, 0, items);
     else
         gnn_cpu_share(t, items, gnn_min_u64(each / PRODUCTS_PER_BYTE, GNN_SHARE_LOOP_BYTES), fn, p);
@@ -196,6 +202,8 @@ static void multiply_sums(struct gnn_tensor *t, const struct product *all)
 static bool kernels_pay(const struct product *p)
 {
     const uint64_t read = gnn_mul_bytes((uint64_t)p->c.cols * sizeof(float), p->trans_a ? tile_rows(p) : p->inner);
+    if (p->c.rows == 0 || p->c.cols == 0)
+        return false;
     if (p->alpha != 1 || (p->beta != 0 && p->beta != 1) || read > TILE_BYTES || p->inner == 0)
         return false;
     if (p->trans_a)
@@ -248,6 +256,7 @@ static void use_kernels(struct gnn_tensor *t, struct product *p)
         return;
     p->cut =
         cut_into(false, p->c.rows, gnn_min_u32(gnn_max_u32(p->c.rows / TILE_PANEL_ROWS, 1), TILE_PANELS), TILE_ROWS);
+    assert(!p->trans_b || (uint64_t)p->heads * p->inner * p->c.cols * sizeof(float) <= GNN_GEMM_PARTS_BYTES);
     for (uint32_t h = 0; p->trans_b && h < p->heads; h++)
         transpose(p->parts + (uint64_t)h * p->inner * p->c.cols, place(&p->b, h, 0, 0), p->c.cols, p->inner,
                   p->b.stride);

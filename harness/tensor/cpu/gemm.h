@@ -6,7 +6,8 @@
  * BLAS packs all that a part reads of b anew. Panels of rows are so high that this costs a per cent at most, and 2.5
  * where a product is just large enough to be halved. Where the result is small and its sums are long, as a weight's
  * gradient is, the sums are cut, and added up in their order, which costs 5 per cent at most. Kernels pack nothing, so
- * that their panels may be low; a transposed b is turned round once for all of them. */
+ * that their panels may be low; a transposed b is turned round once for all of them. Once all places for kernels are
+ * taken the next sizes are BLAS': of a model of three layers they are half of the places. */
 #ifndef GNN_TENSOR_CPU_GEMM_H
 #define GNN_TENSOR_CPU_GEMM_H
 

@@ -29,7 +29,8 @@ void gnn_blas_use_better_kernels(char *const argv[]);
  * that starts itself again gets away from it. */
 const char *gnn_blas_countable_setting(const struct gnn_blas_facts *facts);
 
-/* What kernels for narrow products are generated for here (tile_kernels.h), as "AVX-512"; NULL: there are none. */
+/* What kernels for narrow products are generated for here (tile_kernels.h), as "AVX-512"; NULL: this build has no
+ * libxsmm or the processor no AVX2. Defined beside them; here for who may not look further into the back-end. */
 const char *gnn_narrow_kernels(void);
 
 #endif

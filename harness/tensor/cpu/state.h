@@ -19,7 +19,7 @@ struct gnn_cpu_state {
     struct gnn_cpu_room sums;      /* of column_sum */
     float *parts;                  /* of a product (gemm.h), which one thread computes at a time */
     struct gnn_tile_kernels kernels;
-    bool one_product; /* calls of BLAS come one after the other */
+    bool one_product; /* calls of BLAS come one after the other: it has one buffer */
 };
 
 /* NULL where t is: an op that keeps nothing runs without a back-end, on one thread. */

@@ -14,32 +14,31 @@
 enum { CODE_BYTES_MOST = 128 << 10 };
 
 /* What kernels are generated for: what valgrind shows of a processor, too, so that counted programs run. */
-static int instruction_set(void)
+static int instruction_set(bool without_avx512)
 {
     struct gnn_blas_facts facts;
     gnn_blas_look(&facts);
-    if (facts.has_avx512)
+    if (facts.has_avx512 && !without_avx512)
         return LIBXSMM_X86_AVX512_CORE;
     return facts.has_avx2 ? LIBXSMM_X86_AVX2 : LIBXSMM_TARGET_ARCH_GENERIC;
 }
 
 const char *gnn_narrow_kernels(void)
 {
-    const int set = instruction_set();
+    const int set = instruction_set(false);
     if (set == LIBXSMM_TARGET_ARCH_GENERIC)
         return NULL;
     return set == LIBXSMM_X86_AVX512_CORE ? "AVX-512" : "AVX2";
 }
 
 /* libxsmm counts in columns: row-major c = op(a) b is its c' = b' op(a)'. Returns the bytes of the code, 0 for none. */
-static uint32_t generate(const struct gnn_tile *tile, void *code)
+static uint32_t generate(const struct gnn_tile *tile, int set, void *code)
 {
     libxsmm_descriptor_blob blob;
     const libxsmm_gemm_descriptor *const sizes = libxsmm_sgemm_descriptor_init(
         &blob, (int)tile->cols, (int)tile->rows, (int)tile->terms, (int)tile->b_stride, (int)tile->a_stride,
         (int)tile->c_stride, 1.0f, tile->add ? 1.0f : 0.0f,
         tile->trans_a ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE, LIBXSMM_GEMM_PREFETCH_NONE);
-    const int set = instruction_set();
     if (sizes == NULL || set == LIBXSMM_TARGET_ARCH_GENERIC)
         return 0;
     libxsmm_generated_code generated = {
@@ -64,7 +63,7 @@ static void *executable(const void *code, uint64_t bytes)
 static void fill_in(struct gnn_tile_kernels *kernels, struct gnn_tile_kernel *kernel)
 {
     void *const code = calloc(1, CODE_BYTES_MOST);
-    const uint32_t bytes = code != NULL ? generate(&kernel->tile, code) : 0;
+    const uint32_t bytes = code != NULL ? generate(&kernel->tile, instruction_set(kernels->without_avx512), code) : 0;
     void *const room = bytes > 0 ? executable(code, bytes) : NULL;
     kernels->refused = code == NULL || (bytes > 0 && room == NULL);
     if (room != NULL) {

@@ -2,8 +2,8 @@
  * Heinecke et al., SC 2016). BLAS packs what it reads in every call, which pays where each value is used a thousand
  * times; a layer's widths are 64 to 256. These read rows where they lie. Internal to the CPU back-end.
  *
- * One thread asks for kernels; any may run them. A kernel adds the terms of an element in their order, each by one
- * fused operation: the bits of a row do not depend on the rows that are computed with it. */
+ * One thread asks for kernels; any may run them. Kernels of other numbers of rows may add a row's terms in another
+ * order: which ones do a product must follow from its sizes (gemm.h). */
 #ifndef GNN_TENSOR_CPU_TILE_KERNELS_H
 #define GNN_TENSOR_CPU_TILE_KERNELS_H
 
@@ -26,7 +26,8 @@ enum { GNN_TILE_KERNELS_MOST = 64 };
 /* Kernels that were generated; zeroed: none yet. */
 struct gnn_tile_kernels {
     uint32_t count;
-    bool refused; /* the system gave no memory for code: it is not asked again */
+    bool refused;        /* the system gave no memory for code: it is not asked again */
+    bool without_avx512; /* also where the processor has it; for tests */
     struct gnn_tile_kernel {
         struct gnn_tile tile;
         gnn_tile_fn *fn; /* NULL: libxsmm has none for it */
