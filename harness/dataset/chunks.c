@@ -68,8 +68,10 @@ static void mark(struct pool *pool, struct part *part, uint64_t chunk, enum mark
     (void)pthread_mutex_lock(&pool->mutex);
     unsigned *const slot = slot_of(pool, part, chunk);
     *slot |= mark;
-    part->written += mark == WRITTEN;
-    part->summed += mark == SUMMED;
+    if (mark == WRITTEN)
+        part->written++;
+    if (mark == SUMMED) /* by the thread that sums alone: it reads this without the mutex */
+        part->summed++;
     if ((*slot & WRITTEN) != 0 && (*slot & SUMMED) != 0)
         *slot = 0;
     (void)pthread_cond_broadcast(&pool->changed);
