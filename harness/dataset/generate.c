@@ -11,6 +11,8 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,18 +79,72 @@ static struct gnn_chunk_stream labels_of(const struct generator *g)
 
 /* ---- steps ---- */
 
+enum { DRAWN_NODES = 4096, DRAWING_THREADS_MAX = 64 };
+
+/* Lengths of lists in the making: a thread takes the next nodes. */
+struct drawing {
+    const struct gnn_recipe *recipe;
+    uint64_t *indptr;           /* (nodes + 1): node v's length goes behind its offset */
+    atomic_uint_least64_t next; /* node, beyond the last one when all are taken */
+};
+
+/* Returns the nodes that were taken so far; false in *more: none were left. */
+static uint64_t draw_next(struct drawing *d, bool *more)
+{
+    const uint32_t nodes = d->recipe->counts.nodes;
+    const uint64_t first = atomic_fetch_add(&d->next, DRAWN_NODES);
+    *more = first < nodes;
+    if (!*more)
+        return nodes;
+    const uint32_t count = gnn_min_u32(nodes - (uint32_t)first, DRAWN_NODES);
+    gnn_recipe_degrees(d->recipe, (gnn_node)first, count, d->indptr + first + 1);
+    return first + count;
+}
+
+static void *draw_degrees(void *arg)
+{
+    bool more = true;
+    while (more)
+        (void)draw_next(arg, &more);
+    return NULL;
+}
+
+/* Draws on this thread, too, which tells the progress and looks whether to stop. */
+static enum gnn_status draw_here(struct drawing *d, struct gnn_ticker *ticker, struct gnn_err *err)
+{
+    enum gnn_status status = GNN_OK;
+    for (bool more = true; more && status == GNN_OK;)
+        status = gnn_ticker_set(ticker, draw_next(d, &more), err);
+    if (status != GNN_OK)
+        atomic_store(&d->next, d->recipe->counts.nodes); /* nobody takes more */
+    return status;
+}
+
+static enum gnn_status draw_all_degrees(struct drawing *d, uint32_t threads, struct gnn_ticker *ticker,
+                                        struct gnn_err *err)
+{
+    pthread_t ids[DRAWING_THREADS_MAX];
+    uint32_t started = 0;
+    while (started < threads - 1 && pthread_create(&ids[started], NULL, draw_degrees, d) == 0)
+        started++; /* fewer than wanted are slower, nothing else */
+    const enum gnn_status status = draw_here(d, ticker, err);
+    for (uint32_t i = 0; i < started; i++)
+        (void)pthread_join(ids[i], NULL);
+    return status;
+}
+
 static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
 {
     const uint32_t nodes = g->recipe.counts.nodes;
     GNN_NEW(g->indptr, (uint64_t)nodes + 1, err, "offsets of %" PRIu32 " nodes", nodes);
+    struct drawing drawing = {.recipe = &g->recipe, .indptr = g->indptr};
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, g->job, "degrees", "nodes", nodes);
-    for (uint32_t first = 0; first < nodes;) {
-        const uint32_t count = gnn_min_u32(nodes - first, 65536);
-        gnn_recipe_indptr(&g->recipe, first, count, g->indptr);
-        first += count;
-        GNN_TRY(gnn_ticker_set(&ticker, first, err));
-    }
+    GNN_TRY(
+        draw_all_degrees(&drawing, gnn_chunk_threads(g->recipe.options.threads, DRAWING_THREADS_MAX), &ticker, err));
+    g->indptr[0] = 0;
+    for (uint32_t v = 0; v < nodes; v++)
+        g->indptr[v + 1] += g->indptr[v];
     gnn_ticker_end(&ticker);
     return GNN_OK;
 }

@@ -207,20 +207,26 @@ void gnn_recipe_close(struct gnn_recipe *recipe)
     recipe->graph = NULL;
 }
 
-void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *indptr)
+void gnn_recipe_degrees(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *degrees)
 {
     enum { STEP = 4096 };
-    uint32_t degrees[STEP];
+    uint32_t some[STEP];
     assert((uint64_t)first + count <= recipe->counts.nodes);
-    if (first == 0)
-        indptr[0] = 0;
     for (uint32_t done = 0; done < count; done += STEP) {
         const uint32_t step = gnn_min_u32(count - done, STEP);
-        gnn_procedural_degrees(recipe->graph, first + done, step, degrees);
-        uint64_t *const offsets = indptr + first + done;
+        gnn_procedural_degrees(recipe->graph, first + done, step, some);
         for (uint32_t i = 0; i < step; i++)
-            offsets[i + 1] = offsets[i] + degrees[i];
+            degrees[done + i] = some[i];
     }
+}
+
+void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *indptr)
+{
+    if (first == 0)
+        indptr[0] = 0;
+    gnn_recipe_degrees(recipe, first, count, indptr + first + 1);
+    for (uint32_t v = first; v < first + count; v++)
+        indptr[v + 1] += indptr[v];
 }
 
 void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node, uint64_t first,

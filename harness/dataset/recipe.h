@@ -24,6 +24,9 @@ GNN_MUST_CHECK enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *
                                                struct gnn_err *err);
 void gnn_recipe_close(struct gnn_recipe *recipe); /* accepts a zeroed one */
 
+/* The lengths of the lists of nodes [first, first + count). Any thread. */
+void gnn_recipe_degrees(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *degrees);
+
 /* indptr[first + 1 .. first + count] from indptr[first]; indptr[0] is set when first is 0. */
 void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *indptr);
 

@@ -338,6 +338,18 @@ static void test_stopped(void **state)
     assert_int_equal(data_entries(*state), 0);
 }
 
+/* Raised before: degrees are the first that would take long. */
+static void test_stopped_while_degrees_are_drawn(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err = {0};
+    atomic_bool stop = true;
+    const struct gnn_generate_options options = defaults(16);
+    const struct gnn_prepare_job job = {.stop = &stop};
+    assert_int_equal(generate(data_path(dir, *state, "d"), 1000, &options, job, &err), GNN_ECANCELLED);
+    assert_non_null(strstr(err.message, "during degrees"));
+}
+
 /* What a killed process left is swept away by the next one, also when its number is a living process's by now, and also
  * when the dataset is there; what a living one writes, which holds its lock, is not. */
 static void test_stale(void **state)
@@ -444,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_twice_at_once, data_set_up, data_tear_down),
         cmocka_unit_test(test_scales),
         cmocka_unit_test_setup_teardown(test_stopped, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_stopped_while_degrees_are_drawn, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_stale, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_check, data_set_up, data_tear_down),
