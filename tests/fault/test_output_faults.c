@@ -40,7 +40,8 @@ struct fault {
     int at, error;
     size_t short_bytes;
     bool all_alike;
-    unsigned slow_us; /* what it takes */
+    unsigned slow_us;  /* what it takes */
+    unsigned later_us; /* what every later direct write takes: time for what failed to become known */
 };
 
 static struct {
@@ -81,6 +82,8 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
     }
     if (f->slow_us != 0 && direct && count == f->at)
         (void)usleep(f->slow_us);
+    if (f->later_us != 0 && direct && count > f->at)
+        (void)usleep(f->later_us);
     if (f->short_bytes != 0 && direct && count == f->at)
         bytes = f->short_bytes;
     return (ssize_t)syscall(SYS_pwrite64, fd, data, bytes, at);
@@ -304,7 +307,7 @@ static void test_chunks_are_whole_and_in_order(void **state)
         must(write_items(*state, (struct fault){.at = 0}, threads, &err), &err);
         assert_int_equal(device.direct, CHUNKS + 2); /* of the first file's last one its whole pages */
         assert_int_equal(device.buffered, 1);
-        must(write_items(*state, (struct fault){.at = 4, .error = EINVAL}, threads, &err), &err);
+        must(write_items(*state, (struct fault){.at = 4, .error = EINVAL, .later_us = 50000}, threads, &err), &err);
         assert_in_range(device.direct, 4, 5 + threads + 2); /* those on their way, and the other file's */
         must(write_items(*state, (struct fault){.at = 3, .short_bytes = GNN_PAGE_BYTES}, threads, &err), &err);
         /* All others are written and summed meanwhile, as far as there are slots. */
@@ -344,7 +347,8 @@ static void test_a_chunk_that_is_not_written_fails_the_file(void **state)
         for (uint32_t threads = 1; threads < 4; threads++) {
             assert_int_equal(write_items(*state, (struct fault){.at = at, .error = EIO}, threads, &err), GNN_EIO);
             assert_non_null(strstr(err.message, "s: Input/output error"));
-            assert_int_equal(write_items(*state, (struct fault){.at = at, .error = ENOSPC}, threads, &err), GNN_ENOSPC);
+            const struct fault full = {.at = at, .error = ENOSPC, .later_us = 50000};
+            assert_int_equal(write_items(*state, full, threads, &err), GNN_ENOSPC);
             assert_in_range(device.direct, at, at + (int)threads + 2);
         }
 }
