@@ -111,31 +111,29 @@ static inline void gnn_lane_add_products(gnn_lanes *restrict first, gnn_lanes *r
     *second += of_a * of_second;
 }
 
+/* The same of four heads. Written out: the compiler keeps what a loop indexes in memory. */
+static inline void gnn_lane_add_four_products(gnn_lanes *restrict first, gnn_lanes *restrict second, const float *a,
+                                              uint64_t a_step, const float *b0, const float *b1, uint64_t b_step,
+                                              uint64_t count)
+{
+    gnn_lane_add_products(&first[0], &second[0], a, b0, b1, count);
+    gnn_lane_add_products(&first[1], &second[1], a + a_step, b0 + b_step, b1 + b_step, count);
+    gnn_lane_add_products(&first[2], &second[2], a + 2 * a_step, b0 + 2 * b_step, b1 + 2 * b_step, count);
+    gnn_lane_add_products(&first[3], &second[3], a + 3 * a_step, b0 + 3 * b_step, b1 + 3 * b_step, count);
+}
+
 /* out0[h] and out1[h] are gnn_lane_dot of a + h * a_step with b0 and b1 + h * b_step, of four heads. Their eight sums
- * do not wait for each other. Written out: the compiler keeps what a loop indexes in memory. */
+ * do not wait for each other. */
 static inline void gnn_lane_four_dots_of_two(float *restrict out0, float *restrict out1, const float *a,
                                              uint64_t a_step, const float *b0, const float *b1, uint64_t b_step,
                                              uint64_t count)
 {
     gnn_lanes first[4] = {{0}, {0}, {0}, {0}}, second[4] = {{0}, {0}, {0}, {0}};
-    for (uint64_t k = 0; k < count; k += GNN_LANES) {
-        const uint64_t some = count - k;
-        if (some >= GNN_LANES) {
-            gnn_lane_add_products(&first[0], &second[0], a + k, b0 + k, b1 + k, GNN_LANES);
-            gnn_lane_add_products(&first[1], &second[1], a + a_step + k, b0 + b_step + k, b1 + b_step + k, GNN_LANES);
-            gnn_lane_add_products(&first[2], &second[2], a + 2 * a_step + k, b0 + 2 * b_step + k, b1 + 2 * b_step + k,
-                                  GNN_LANES);
-            gnn_lane_add_products(&first[3], &second[3], a + 3 * a_step + k, b0 + 3 * b_step + k, b1 + 3 * b_step + k,
-                                  GNN_LANES);
-        } else {
-            gnn_lane_add_products(&first[0], &second[0], a + k, b0 + k, b1 + k, some);
-            gnn_lane_add_products(&first[1], &second[1], a + a_step + k, b0 + b_step + k, b1 + b_step + k, some);
-            gnn_lane_add_products(&first[2], &second[2], a + 2 * a_step + k, b0 + 2 * b_step + k, b1 + 2 * b_step + k,
-                                  some);
-            gnn_lane_add_products(&first[3], &second[3], a + 3 * a_step + k, b0 + 3 * b_step + k, b1 + 3 * b_step + k,
-                                  some);
-        }
-    }
+    uint64_t k = 0;
+    for (; k + GNN_LANES <= count; k += GNN_LANES)
+        gnn_lane_add_four_products(first, second, a + k, a_step, b0 + k, b1 + k, b_step, GNN_LANES);
+    if (k < count)
+        gnn_lane_add_four_products(first, second, a + k, a_step, b0 + k, b1 + k, b_step, count - k);
     float four[8][4];
     gnn_lane_fold_to_fours(four, first);
     gnn_lane_fold_to_fours(four + 4, second);
