@@ -116,7 +116,7 @@ static enum gnn_status draw_here(struct drawing *d, struct gnn_ticker *ticker, s
     for (bool more = true; more && status == GNN_OK;)
         status = gnn_ticker_set(ticker, draw_next(d, &more), err);
     if (status != GNN_OK)
-        atomic_store(&d->next, d->recipe->counts.nodes); /* nobody takes more */
+        atomic_store(&d->next, d->recipe->counts.nodes); /* ends the drawing on the other threads */
     return status;
 }
 

@@ -477,8 +477,8 @@ static enum gnn_status counted_alloc(struct gnn_world *w, const char *name, uint
     return real_ops->mem_alloc(w, name, bytes, flags, out, err);
 }
 
-/* Threads that map memory wait for each other where nobody counts it: a hop asks for memory a few times, however many
- * mini-batches it has. */
+/* A hop asks the system for memory a few times, however many mini-batches it has: threads that ask at once wait for
+ * each other, and no counter shows it. */
 static void test_memory_is_not_asked_for_by_the_mini_batch(void **state)
 {
     (void)state;
