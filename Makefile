@@ -104,8 +104,8 @@ found:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' scripts/setup.sh check build $(if $(filter tests,$(MAKECMDGOALS)),test) \
 	    $(if $(SILENT),>/dev/null)
 
-# Inner loops: the tensor back-end, the samplers and generated features are compiled for this machine.
-$(BUILD)/harness/tensor/%.o $(BUILD)/harness/sample/%.o $(BUILD)/harness/dataset/features.o $(BUILD)/systems/mariusgnn/dense%.o: OPT := $(OPT) $(FAST_OPT)
+# Inner loops: the tensor back-end, the samplers, generated features and lists are compiled for this machine.
+$(BUILD)/harness/tensor/%.o $(BUILD)/harness/sample/%.o $(BUILD)/harness/dataset/features.o $(BUILD)/harness/graph/entries.o $(BUILD)/systems/mariusgnn/dense%.o: OPT := $(OPT) $(FAST_OPT)
 
 $(BUILD)/%.o: %.c | found
 	@mkdir -p $(@D)

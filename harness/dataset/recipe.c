@@ -232,23 +232,10 @@ void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t
 void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node, uint64_t first,
                         uint64_t count, gnn_node *out)
 {
-    enum { STEP = 256 };
-    uint64_t offsets[STEP];
     assert(count == 0 || indptr[node] <= first);
     assert(count == 0 || first < indptr[node + 1]);
     assert(count == 0 || first + count <= indptr[recipe->counts.nodes]);
-    for (uint64_t edge = first; edge < first + count;) {
-        while (indptr[node + 1] <= edge)
-            node++;
-        const uint64_t end = gnn_min_u64(indptr[node + 1], first + count);
-        const uint64_t step = gnn_min_u64(end - edge, STEP);
-        for (uint64_t i = 0; i < step; i++)
-            offsets[i] = edge + i;
-        gnn_procedural_neighbours(recipe->graph, node, (uint32_t)(indptr[node + 1] - indptr[node]), indptr[node],
-                                  offsets, step, out);
-        out += step;
-        edge += step;
-    }
+    gnn_procedural_lists(recipe->graph, indptr, node, first, count, out);
 }
 
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels)

@@ -1,7 +1,7 @@
 #include "harness/graph/procedural.h"
 
 #include "harness/base/rng.h"
-#include "harness/graph/class_groups.h"
+#include "harness/graph/entries.h"
 #include "harness/graph/mutual.h"
 #include "harness/graph/permute.h"
 #include "harness/graph/reach.h"
@@ -12,29 +12,23 @@
 #include <stdlib.h>
 
 enum {
-    TIERS = 32,             /* of popularity: a class has fewer than 2^32 members */
     DEGREE_LIMIT = 1 << 20, /* longest list at any scale; bounds the table */
-    TIER_GUIDE_BITS = 10,   /* so many that few draws have to look further */
     VOTES_MAX = 64,
     BATCH = 256, /* nodes whose walks through the permutation overlap */
-    PIECE = 64,  /* entries of a list that are drawn step by step together */
 };
 
 struct gnn_procedural {
     struct gnn_procedural_config config;
-    uint64_t edge_key, hub_key, label_key, split_key, clarity_key;
-    struct gnn_class_groups groups;
+    uint64_t edge_key, label_key, split_key, clarity_key;
+    struct gnn_entry_law entry;
     struct gnn_reach *reach; /* NULL: none */
     unsigned rank_half_bits; /* of the permutation that deals out the degrees */
     uint16_t
         *rank_round[GNN_PERMUTE_ROUNDS]; /* (2^rank_half_bits) its round functions, tabulated: one block of memory */
-    uint32_t homophily_24bit;            /* of 2^24 */
     uint32_t label_noise_24bit;          /* of 2^24 */
     uint32_t votes;
     uint32_t degree_max;
-    struct gnn_degree_law lists;                      /* of nodes outside the reach */
-    double tier_cdf[TIERS + 1];                       /* running sum of the tier weights; [0] = 0 */
-    uint8_t tier_guide[TIERS][1u << TIER_GUIDE_BITS]; /* lowest tier of the draws with these leading bits */
+    struct gnn_degree_law lists; /* of nodes outside the reach */
 };
 
 /* ---- permutation ---- */
@@ -143,52 +137,24 @@ void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, 
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node)
 {
     const uint32_t index = graph->reach != NULL ? gnn_reach_index(graph->reach, node) : GNN_NODE_NONE;
-    return index != GNN_NODE_NONE ? gnn_reach_class(graph->reach, index) : gnn_class_of(&graph->groups, node);
-}
-
-/* One of the classes other than `class`, which are class_count - 1 >= 1. */
-static uint32_t other_class(const struct gnn_procedural *g, uint32_t class, uint32_t bits)
-{
-    const uint32_t other = gnn_below32(bits, g->config.class_count - 1);
-    return other < class ? other : other + 1;
+    return index != GNN_NODE_NONE ? gnn_reach_class(graph->reach, index) : gnn_class_of(&graph->entry.groups, node);
 }
 
 /* ---- neighbours ---- */
 
-struct interval {
-    uint64_t low, high;
-};
-
-static inline struct interval part(uint64_t start, uint64_t length, uint64_t pieces, uint64_t piece)
-{
-    return (struct interval){start + piece * length / pieces, start + (piece + 1) * length / pieces};
-}
-
-/* What the entries of one list have in common. With locality, three runs of positions share out what lies before,
- * inside and after the window: `before` positions, `inside` ones, and the rest. */
-struct list {
-    gnn_node node;
-    uint32_t index; /* in the reach; GNN_NODE_NONE: outside */
-    uint32_t degree;
-    uint32_t class;
-    uint64_t key;
-    uint64_t before, inside; /* positions; inside 0: no window */
-    uint64_t start, window;  /* node IDs */
-};
-
 /* degree_max <= node_count / 4 keeps every interval non-empty. */
-static inline struct list list_of(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
+static inline struct gnn_list list_of(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
 {
     assert(node < g->config.node_count);
     assert(degree <= g->degree_max);
     const uint64_t count = g->config.node_count;
-    struct list list = {.node = node,
-                        .index = g->reach != NULL ? gnn_reach_index(g->reach, node) : GNN_NODE_NONE,
-                        .degree = degree,
-                        .key = gnn_splitmix64_at(g->edge_key, node),
-                        .inside = (uint64_t)(g->config.locality * degree)};
+    struct gnn_list list = {.node = node,
+                            .index = g->reach != NULL ? gnn_reach_index(g->reach, node) : GNN_NODE_NONE,
+                            .degree = degree,
+                            .key = gnn_splitmix64_at(g->edge_key, node),
+                            .inside = (uint64_t)(g->config.locality * degree)};
     const bool reached = list.index != GNN_NODE_NONE;
-    list.class = reached ? gnn_reach_class(g->reach, list.index) : gnn_class_of(&g->groups, node);
+    list.class = reached ? gnn_reach_class(g->reach, list.index) : gnn_class_of(&g->entry.groups, node);
     if (list.inside == 0 || reached)
         return list;
     list.window = gnn_min_u64(gnn_max_u64(g->config.window, 2 * list.inside), count / 2);
@@ -199,207 +165,66 @@ static inline struct list list_of(const struct gnn_procedural *g, gnn_node node,
     return list;
 }
 
-/* The interval of node IDs that a position owns. */
-static inline struct interval stratum(const struct gnn_procedural *g, const struct list *list, uint32_t position)
-{
-    const uint64_t count = g->config.node_count, after = list->before + list->inside;
-    if (list->inside == 0)
-        return part(0, count, list->degree, position);
-    if (position < list->before)
-        return part(0, list->start, list->before, position);
-    if (position < after)
-        return part(list->start, list->window, list->inside, position - list->before);
-    return part(list->start + list->window, count - list->window - list->start, list->degree - after, position - after);
-}
-
-/* The members of a class whose node IDs lie in the interval: a run [low, high) of member numbers. */
-static inline struct interval members(const struct gnn_procedural *g, uint32_t class, struct interval nodes)
-{
-    const uint32_t count = g->config.class_count;
-    const uint32_t low = gnn_class_group(&g->groups, nodes.low), high = gnn_class_group(&g->groups, nodes.high);
-    return (struct interval){
-        low + (gnn_class_member(&g->groups, class, low) < nodes.low),
-        high + ((uint64_t)high * count != nodes.high && gnn_class_member(&g->groups, class, high) < nodes.high)};
-}
-
-/* The tier a draw falls into, looked for from `tier` on; top = log2 of the room. */
-static inline unsigned tier_from(const struct gnn_procedural *g, unsigned tier, unsigned top, uint32_t bits)
-{
-    const double u = bits * 0x1p-32 * g->tier_cdf[top + 1];
-    while (tier < top && g->tier_cdf[tier + 1] <= u)
-        tier++;
-    return tier;
-}
-
-/* Blocks of 2^tier members that begin at multiples of it: one of them. */
-struct block {
-    unsigned tier;
-    uint32_t number;
-};
-
-/* A block inside the run, of a tier by popularity. run is not empty. */
-static inline struct block draw_block(const struct gnn_procedural *g, struct interval run, uint64_t bits)
-{
-    const unsigned top = 63 - (unsigned)__builtin_clzll(run.high - run.low);
-    unsigned tier = tier_from(g, g->tier_guide[top][(uint32_t)bits >> (32 - TIER_GUIDE_BITS)], top, (uint32_t)bits);
-    uint64_t first = 0, last = 0;
-    for (;; tier--) { /* tier 0 always fits: its blocks are single members */
-        assert(tier < TIERS);
-        first = (run.low + (UINT64_C(1) << tier) - 1) >> tier;
-        last = run.high >> tier;
-        if (first < last)
-            break;
-    }
-    return (struct block){tier, (uint32_t)first + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(last - first))};
-}
-
-/* The member that has all of the block's draws. */
-static inline uint32_t hub_of(const struct gnn_procedural *g, uint32_t class, struct block block)
-{
-    const uint64_t place = gnn_rng_fold(g->hub_key + class, (uint64_t)block.tier << 32 | block.number);
-    return (uint32_t)(((uint64_t)block.number << block.tier) + (place & ((UINT64_C(1) << block.tier) - 1)));
-}
-
-/* A node of the interval, where the class has none in it. */
-static inline uint64_t any_node(struct interval nodes, uint64_t bits)
-{
-    return nodes.low + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
-}
-
-/* Returns the source, or one beside it where it is the list's own node: the interval around that holds two at least. */
-static inline gnn_node step_aside(uint64_t source, gnn_node own, struct interval nodes)
-{
-    if (source == own)
-        source = source + 1 < nodes.high ? source + 1 : source - 1;
-    assert(source >= nodes.low);
-    assert(source < nodes.high);
-    return (gnn_node)source;
-}
-
-/* The class that an entry is drawn from. A list of the reach holds such a node in any case: each class has two. */
-static inline uint32_t class_of_entry(const struct gnn_procedural *g, const struct list *list, uint64_t edge)
-{
-    const uint32_t own = list->class, other = other_class(g, own, (uint32_t)(edge >> 32));
-    const bool is_other = (edge & 0xffffff) >= g->homophily_24bit;
-    return own ^ ((own ^ other) & (0 - (uint32_t)is_other)); /* a branch is often mispredicted */
-}
-
-static inline gnn_node entry_of(const struct gnn_procedural *g, const struct list *list, uint32_t position)
+static inline gnn_node entry_of(const struct gnn_procedural *g, const struct gnn_list *list, uint32_t position)
 {
     assert(position < list->degree);
-    if (list->index != GNN_NODE_NONE && gnn_reach_is_mutual(g->reach))
+    if (list->index == GNN_NODE_NONE)
+        return gnn_entry(&g->entry, list, position);
+    if (gnn_reach_is_mutual(g->reach))
         return gnn_reach_node(g->reach, gnn_reach_mutual(g->reach, list->index, position));
-    const uint64_t edge = gnn_splitmix64_at(list->key, position);
-    const uint64_t bits = gnn_mix64(edge ^ GNN_RNG_GOLDEN);
-    const uint32_t class = class_of_entry(g, list, edge);
-    if (list->index != GNN_NODE_NONE) {
-        const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
-        return gnn_reach_node(g->reach,
-                              gnn_reach_source(g->reach, list->index, class, list->degree, place, (uint32_t)bits));
-    }
-    const struct interval nodes = stratum(g, list, position);
-    const struct interval run = members(g, class, nodes);
-    uint64_t source;
-    if (run.low < run.high)
-        source = gnn_class_member(&g->groups, class, hub_of(g, class, draw_block(g, run, bits)));
-    else
-        source = any_node(nodes, bits);
-    return step_aside(source, list->node, nodes);
+    const uint64_t edge = gnn_splitmix64_at(list->key, position), bits = gnn_entry_bits(edge);
+    const uint32_t class = gnn_entry_class(&g->entry, list->class, edge);
+    const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
+    return gnn_reach_node(g->reach,
+                          gnn_reach_source(g->reach, list->index, class, list->degree, place, (uint32_t)bits));
 }
 
 gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint32_t position)
 {
-    const struct list list = list_of(graph, node, degree);
+    const struct gnn_list list = list_of(graph, node, degree);
     return entry_of(graph, &list, position);
 }
 
-/* ---- many entries of a list ---- */
-
-/* One end of an interval of node IDs, and what finds each class's first member from it on. */
-struct bound {
-    uint64_t node;
-    uint32_t group, turn;
-};
-
-static inline struct bound bound_at(const struct gnn_procedural *g, uint64_t node)
+static void add_list(const struct gnn_procedural *g, const struct gnn_list *list, uint64_t begin,
+                     const uint64_t *edge_offset, uint64_t count, gnn_node *out, struct gnn_entries *entries)
 {
-    const uint32_t group = gnn_class_group(&g->groups, node);
-    return (struct bound){node, group, gnn_class_rotation(&g->groups, group)};
-}
-
-/* The class's first member whose node ID is not below the bound. */
-static inline uint32_t first_member(const struct gnn_procedural *g, const struct bound *bound, uint32_t class)
-{
-    const uint32_t place = gnn_class_place(&g->groups, class, bound->turn);
-    return bound->group + ((uint64_t)bound->group * g->groups.count + place < bound->node);
-}
-
-/* Some entries of a list outside the reach. */
-struct piece {
-    uint32_t count;
-    uint32_t position[PIECE];
-    uint64_t edge[PIECE], bits[PIECE];
-    struct interval nodes[PIECE];
-    uint32_t class[PIECE], block[PIECE];
-    uint8_t tier[PIECE];
-    bool empty[PIECE]; /* the class has no member in the interval */
-};
-
-static void draw_bits(uint64_t key, struct piece *p)
-{
-    for (uint32_t i = 0; i < p->count; i++) {
-        p->edge[i] = gnn_splitmix64_at(key, p->position[i]);
-        p->bits[i] = gnn_mix64(p->edge[i] ^ GNN_RNG_GOLDEN);
+    if (list->index == GNN_NODE_NONE) {
+        gnn_entries_add(entries, list, begin, edge_offset, count, out);
+        return;
     }
-}
-
-/* Where the interval of one position ends that of the next one begins. */
-static void draw_blocks(const struct gnn_procedural *g, const struct list *list, struct piece *p)
-{
-    struct bound low = {.node = 0}, high = {.node = 0};
-    for (uint32_t i = 0; i < p->count; i++) {
-        const uint32_t class = class_of_entry(g, list, p->edge[i]), position = p->position[i];
-        low = i > 0 && position == p->position[i - 1] + 1 ? high : bound_at(g, stratum(g, list, position).low);
-        high = bound_at(g, stratum(g, list, position).high);
-        const struct interval run = {first_member(g, &low, class), first_member(g, &high, class)};
-        p->nodes[i] = (struct interval){low.node, high.node};
-        p->class[i] = class;
-        p->empty[i] = run.low >= run.high;
-        const struct block block = p->empty[i] ? (struct block){.tier = 0} : draw_block(g, run, p->bits[i]);
-        p->tier[i] = (uint8_t)block.tier;
-        p->block[i] = block.number;
-    }
-}
-
-/* Draws as entry_of does, but one step for all entries, then the next: within an entry each step waits for the one
- * before, and no branch predictor foresees which way some of them go. */
-static void draw_piece(const struct gnn_procedural *g, const struct list *list, struct piece *p, gnn_node *out)
-{
-    draw_bits(list->key, p);
-    draw_blocks(g, list, p);
-    for (uint32_t i = 0; i < p->count; i++) {
-        const struct block block = {p->tier[i], p->block[i]};
-        const uint64_t hub = gnn_class_member(&g->groups, p->class[i], hub_of(g, p->class[i], block));
-        out[i] = step_aside(p->empty[i] ? any_node(p->nodes[i], p->bits[i]) : hub, list->node, p->nodes[i]);
-    }
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = entry_of(g, list, (uint32_t)(edge_offset[i] - begin));
 }
 
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out)
 {
-    const struct list list = list_of(graph, node, degree);
-    struct piece piece;
-    if (list.index != GNN_NODE_NONE) {
-        for (uint64_t i = 0; i < count; i++)
-            out[i] = entry_of(graph, &list, (uint32_t)(edge_offset[i] - begin));
-        return;
+    const struct gnn_list list = list_of(graph, node, degree);
+    struct gnn_entries entries;
+    gnn_entries_open(&graph->entry, &entries);
+    add_list(graph, &list, begin, edge_offset, count, out, &entries);
+    gnn_entries_draw(&entries);
+}
+
+void gnn_procedural_lists(const struct gnn_procedural *graph, const uint64_t *indptr, gnn_node node, uint64_t first,
+                          uint64_t count, gnn_node *out)
+{
+    enum { STEP = 256 };
+    uint64_t offset[STEP];
+    struct gnn_entries entries;
+    gnn_entries_open(&graph->entry, &entries);
+    for (uint64_t edge = first; edge < first + count;) {
+        while (indptr[node + 1] <= edge)
+            node++;
+        const struct gnn_list list = list_of(graph, node, (uint32_t)(indptr[node + 1] - indptr[node]));
+        const uint64_t end = gnn_min_u64(indptr[node + 1], first + count), step = gnn_min_u64(end - edge, STEP);
+        for (uint64_t i = 0; i < step; i++)
+            offset[i] = edge + i;
+        add_list(graph, &list, indptr[node], offset, step, out, &entries);
+        out += step;
+        edge += step;
     }
-    for (uint64_t done = 0; done < count; done += piece.count) {
-        piece.count = (uint32_t)gnn_min_u64(count - done, PIECE);
-        for (uint32_t i = 0; i < piece.count; i++)
-            piece.position[i] = (uint32_t)(edge_offset[done + i] - begin);
-        draw_piece(graph, &list, &piece, out + done);
-    }
+    gnn_entries_draw(&entries);
 }
 
 /* ---- labels ---- */
@@ -418,14 +243,14 @@ double gnn_procedural_clarity(const struct gnn_procedural *graph, gnn_node node)
 /* The class that the first entries of a member's list show most clearly; that of the first of them among equals. */
 static uint32_t voted_class(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
 {
-    const struct list list = list_of(g, node, degree);
+    const struct gnn_list list = list_of(g, node, degree);
     const uint32_t count = gnn_min_u32(degree, g->votes);
     assert(count > 0);
     uint32_t class[VOTES_MAX] = {0}, votes[VOTES_MAX] = {0}, best = 0;
     for (uint32_t i = 0; i < count; i++) {
         const gnn_node source = entry_of(g, &list, i);
         uint32_t at = 0;
-        class[i] = class_of_entry(g, &list, gnn_splitmix64_at(list.key, i));
+        class[i] = gnn_entry_class(&g->entry, list.class, gnn_splitmix64_at(list.key, i));
         while (class[at] != class[i])
             at++;
         votes[at] += clarity_of(g, source);
@@ -446,21 +271,21 @@ static inline uint32_t label_in(const struct gnn_procedural *graph, gnn_node nod
     const uint64_t draw = gnn_splitmix64_at(graph->label_key, node);
     if ((draw & 0xffffff) >= graph->label_noise_24bit)
         return class;
-    return other_class(graph, class, (uint32_t)(draw >> 32));
+    return gnn_other_class(&graph->entry.groups, class, (uint32_t)(draw >> 32));
 }
 
 uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node)
 {
     const uint32_t index = graph->reach != NULL ? gnn_reach_index(graph->reach, node) : GNN_NODE_NONE;
     return label_in(graph, node,
-                    index != GNN_NODE_NONE ? true_label(graph, node, index) : gnn_class_of(&graph->groups, node));
+                    index != GNN_NODE_NONE ? true_label(graph, node, index) : gnn_class_of(&graph->entry.groups, node));
 }
 
 void gnn_procedural_labels(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *labels)
 {
     assert((uint64_t)first + count <= graph->config.node_count);
     for (uint32_t i = 0; i < count; i++)
-        labels[i] = label_in(graph, first + i, gnn_class_of(&graph->groups, first + i));
+        labels[i] = label_in(graph, first + i, gnn_class_of(&graph->entry.groups, first + i));
     if (graph->reach == NULL)
         return;
     const uint32_t members = gnn_reach_count(graph->reach);
@@ -546,15 +371,26 @@ static uint32_t longest_list(const struct gnn_procedural_config *config, double 
 }
 
 /* Weight 1 for tier 0, then 2^(-t (1 - s)) (1 - 2^-s): popularity 0 leaves tier 0 alone, which is uniform. */
-static void build_tiers(struct gnn_procedural *g)
+static void build_tiers(double popularity, struct gnn_entry_law *law)
 {
-    const double popularity = fmin(g->config.popularity, 1); /* above 1 is a reach's own */
-    g->tier_cdf[1] = 1;
-    for (unsigned tier = 1; tier < TIERS; tier++)
-        g->tier_cdf[tier + 1] = g->tier_cdf[tier] + exp2(-(double)tier * (1 - popularity)) * (1 - exp2(-popularity));
-    for (unsigned top = 0; top < TIERS; top++)
-        for (uint32_t slot = 0; slot < 1u << TIER_GUIDE_BITS; slot++)
-            g->tier_guide[top][slot] = (uint8_t)tier_from(g, 0, top, slot << (32 - TIER_GUIDE_BITS));
+    popularity = fmin(popularity, 1); /* above 1 is a reach's own */
+    law->tier_cdf[1] = 1;
+    for (unsigned tier = 1; tier < GNN_TIERS; tier++)
+        law->tier_cdf[tier + 1] =
+            law->tier_cdf[tier] + exp2(-(double)tier * (1 - popularity)) * (1 - exp2(-popularity));
+    for (unsigned top = 0; top < GNN_TIERS; top++)
+        for (uint32_t slot = 0; slot < 1u << GNN_TIER_GUIDE_BITS; slot++)
+            law->tier_guide[top][slot] = (uint8_t)gnn_entry_tier_from(law, 0, top, slot << (32 - GNN_TIER_GUIDE_BITS));
+}
+
+static void open_entries(const struct gnn_procedural_config *config, struct gnn_entry_law *law)
+{
+    law->hub_key = gnn_rng_fork(config->seed, "graph.hub");
+    law->node_count = config->node_count;
+    law->homophily_24bit =
+        config->class_count > 1 ? (uint32_t)(config->homophily * 0x1p24) : 1U << 24; /* no other class */
+    law->groups = gnn_class_groups_of(gnn_rng_fork(config->seed, "graph.class"), config->class_count);
+    build_tiers(config->popularity, law);
 }
 
 /* What the reach leaves of the edges, on the nodes outside it. */
@@ -612,16 +448,12 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     if (g->config.window == 0)
         g->config.window = config->node_count / 100;
     g->edge_key = gnn_rng_fork(config->seed, "graph.edge");
-    g->groups = gnn_class_groups_of(gnn_rng_fork(config->seed, "graph.class"), config->class_count);
-    g->hub_key = gnn_rng_fork(config->seed, "graph.hub");
+    open_entries(config, &g->entry);
     g->label_key = gnn_rng_fork(config->seed, "graph.label");
     g->split_key = gnn_rng_fork(config->seed, "split");
     g->clarity_key = gnn_rng_fork(config->seed, "graph.clarity");
     g->votes = config->reach.votes;
-    g->homophily_24bit =
-        config->class_count > 1 ? (uint32_t)(config->homophily * 0x1p24) : 1U << 24; /* no other class */
     g->label_noise_24bit = config->class_count > 1 ? (uint32_t)(config->label_noise * 0x1p24) : 0;
-    build_tiers(g);
     enum gnn_status status = build_ranks(g, err);
     if (status == GNN_OK && config->reach.share > 0)
         status = gnn_reach_open(config, &g->reach, err);

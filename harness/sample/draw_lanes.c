@@ -1,40 +1,24 @@
 #include "harness/sample/draw_lanes.h"
 
+#include "harness/base/rng_lanes.h"
+
 #include <assert.h>
 #include <string.h>
 
-/* A 64-bit value of every row. */
-typedef uint64_t wide __attribute__((vector_size(8 * GNN_LANES)));
-
-/* gnn_mix64() of each. */
-static inline void mix(wide *x)
-{
-    *x = (*x ^ (*x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    *x = (*x ^ (*x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    *x ^= *x >> 31;
-}
-
-/* gnn_rng_fold() of one key with each row's word. */
-static inline void fold(uint64_t key, wide *word)
-{
-    *word += GNN_RNG_GOLDEN;
-    mix(word);
-    *word = (key ^ *word) + GNN_RNG_GOLDEN;
-    mix(word);
-}
+_Static_assert((int)GNN_WIDE_LANES == (int)GNN_LANES, "a lane a row");
 
 /* Fills drawn[i] with a number of [0, bound + i) of every row, as gnn_draw_numbers() does. Returns whether one may have
  * to be thrown away. */
-static bool draw_numbers(const wide *keys, const wide *bounds, uint32_t fanout, gnn_lanes *drawn)
+static bool draw_numbers(const gnn_wide *keys, const gnn_wide *bounds, uint32_t fanout, gnn_lanes *drawn)
 {
-    wide key = *keys, bound = *bounds, thrown_away = {0};
+    gnn_wide key = *keys, bound = *bounds, thrown_away = {0};
     for (uint32_t i = 0; i < fanout; i++, bound += 1) {
         key += GNN_RNG_GOLDEN;
-        wide bits = key;
-        mix(&bits);
-        const wide low = (bits & UINT32_MAX) * bound, high = (bits >> 32) * bound + (low >> 32);
+        gnn_wide bits = key;
+        gnn_mix64_lanes(&bits);
+        const gnn_wide low = (bits & UINT32_MAX) * bound, high = (bits >> 32) * bound + (low >> 32);
         drawn[i] = __builtin_convertvector(high >> 32, gnn_lanes);
-        thrown_away |= (wide)((high << 32 | (low & UINT32_MAX)) < bound);
+        thrown_away |= (gnn_wide)((high << 32 | (low & UINT32_MAX)) < bound);
     }
     uint64_t any = 0;
     for (uint32_t lane = 0; lane < GNN_LANES; lane++)
@@ -73,9 +57,10 @@ void gnn_draw_lanes(const struct gnn_draw_lanes *lanes, uint64_t hop_key, uint32
     memcpy(&node, lanes->node, sizeof node);
     memcpy(&degree, lanes->degree, sizeof degree);
     const gnn_lanes first = degree - fanout;
-    const wide bound = __builtin_convertvector(first, wide) + !biased;
-    wide key = __builtin_convertvector(node, wide);
-    fold(hop_key, &key);
+    const gnn_wide bound = __builtin_convertvector(first, gnn_wide) + !biased;
+    const gnn_wide hop = hop_key + (gnn_wide){0};
+    gnn_wide key = __builtin_convertvector(node, gnn_wide);
+    gnn_rng_fold_lanes(&hop, &key);
     if (draw_numbers(&key, &bound, fanout, drawn)) {
         draw_one_by_one(lanes, hop_key, fanout, biased, out);
         return;
