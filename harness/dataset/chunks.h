@@ -9,7 +9,7 @@
  * and what ctx holds constant, so the stream is the same for any number of threads. */
 typedef void gnn_chunk_fill(const void *ctx, uint64_t first, uint64_t count, void *dst);
 
-enum { GNN_CHUNK_STREAMS_MAX = 3 };
+enum { GNN_CHUNK_STREAMS_MAX = 4 };
 
 /* One dataset file. */
 struct gnn_chunk_stream {

@@ -25,6 +25,12 @@ struct generator {
 
 /* ---- contents of the chunks ---- */
 
+static void fill_indptr(const void *ctx, uint64_t first, uint64_t count, void *dst)
+{
+    const struct generator *g = ctx;
+    memcpy(dst, g->indptr + first, count * sizeof *g->indptr);
+}
+
 static void fill_indices(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
     const struct generator *g = ctx;
@@ -43,6 +49,15 @@ static void fill_features(const void *ctx, uint64_t first, uint64_t count, void 
 {
     const struct generator *g = ctx;
     gnn_recipe_features(&g->recipe, (gnn_node)first, count, dst);
+}
+
+static struct gnn_chunk_stream indptr_of(const struct generator *g)
+{
+    return (struct gnn_chunk_stream){.name = "indptr",
+                                     .fill = fill_indptr,
+                                     .ctx = g,
+                                     .items = (uint64_t)g->recipe.counts.nodes + 1,
+                                     .item_bytes = sizeof *g->indptr};
 }
 
 static struct gnn_chunk_stream indices_of(const struct generator *g)
@@ -185,8 +200,9 @@ static enum gnn_status write_arrays(const struct generator *g, struct gnn_output
                                     struct gnn_err *err)
 {
     char name[32];
-    const struct gnn_chunk_stream streams[] = {indices_of(g), features_of(g, meta, name), labels_of(g)};
-    return write_streams(g, "indices, features, labels", streams, sizeof streams / sizeof *streams, output, meta, err);
+    const struct gnn_chunk_stream streams[] = {indptr_of(g), indices_of(g), features_of(g, meta, name), labels_of(g)};
+    return write_streams(g, "indptr, indices, features, labels", streams, sizeof streams / sizeof *streams, output,
+                         meta, err);
 }
 
 static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
@@ -200,9 +216,6 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     const uint32_t id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
     const uint64_t bytes = g->recipe.counts.dataset_bytes + edges * (id_bytes - sizeof(gnn_node));
     enum gnn_status status = gnn_output_open(g->job, bytes, &output, err);
-    if (status == GNN_OK)
-        status =
-            gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, GNN_OUT_DATASET, meta, err);
     GNN_NEXT(status, write_arrays(g, &output, meta, err));
     for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
         status = write_split(g, (enum gnn_recipe_split)split, &output, meta, err);
