@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import statistics
@@ -383,7 +384,10 @@ def main():
         parser.add_argument("--" + name, default=default)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5)
-    bench = Bench(parser.parse_args())
+    options = parser.parse_args()
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?[MG]", options.cap):
+        parser.error(f"--cap {options.cap}: expected a number of MiB or GiB, as 320M or 1.5G")
+    bench = Bench(options)
     parts, page = bench.words("parts"), bench.options.page
     for part in parts:
         if part not in PARTS:

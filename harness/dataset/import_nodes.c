@@ -391,9 +391,12 @@ enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gn
     importer->meta.test_count = w.counts[2];
     if (w.unlabelled > 0)
         gnn_log_warn("%" PRIu64 " nodes of the splits have no label and were left out", w.unlabelled);
-    if (w.counts[0] == 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: no labelled node to train on", importer->source->from);
-    return GNN_OK;
+    if (w.counts[0] > 0)
+        return GNN_OK;
+    if (files->train)
+        return gnn_fail(err, GNN_EFORMAT, "%s: no node of its training split has a label", importer->source->from);
+    return gnn_fail(err, GNN_EFORMAT, "%s: no labelled node was drawn to train on: raise --train-fraction, %g here",
+                    importer->source->from, importer->options->train_fraction);
 }
 
 /* ---- features ---- */

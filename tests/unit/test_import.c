@@ -524,12 +524,14 @@ static void test_requests(void **state)
                  {defaults(), NULL, "add up to 1.5"},
                  {defaults(), NULL, "--dim is for inputs without"},
                  {defaults(), NULL, "class below 3"},
-                 {defaults(), "time", "neither train_idx.npy"}};
+                 {defaults(), "time", "neither train_idx.npy"},
+                 {defaults(), NULL, "raise --train-fraction, 0 here"}};
     cases[0].options.relabel = true;
     cases[1].options.memory_bytes = 1000;
     cases[2].options.train_fraction = 1.5 - 0.003;
     cases[3].options.dim = 9;
     cases[4].options.classes = 3;
+    cases[6].options.train_fraction = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const enum gnn_status status =
             import(*state, "out", GNN_IMPORT_OGB, cases[i].split, &cases[i].options, (struct gnn_prepare_job){0}, &err);

@@ -192,6 +192,7 @@ static void mistakes_are_named(void **state)
         {"[global]\ndim = 1..9*1\n[a]\nsystem = null\ndataset = cora\n", "job.ini:2: dim"},
         {"[global]\ninclude = job.ini\n[a]\nsystem = null\ndataset = cora\n", "include itself"},
         {"[a]\nsystem = null\ninclude = nowhere.ini\n", "job.ini:3: include"},
+        {"[a]\nsystem = null\ninclude = nowhere.ini\n", "it is looked for beside this file"},
         {"[a]\nsystem = null\ndataset = cora\nnull.x = 1\n", "[a]"},
         {"[a]\nsystem = null | nul\ndataset = cora\n", "did you mean \"null\""},
         {"[a]\nsystem = null\ndataset = cora\nbatch = 1 | 2 parsecs\n", "job.ini:4"},
