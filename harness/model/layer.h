@@ -35,6 +35,12 @@ struct gnn_layer {
     struct gnn_workspace y, dy; /* the layer's output (dst, out) and its gradient; the last layer's dy is its y */
 };
 
+/* What every layer ends with: y = dropout(act(z + b)). */
+struct gnn_epilogue {
+    enum gnn_activation act;
+    struct gnn_dropout drop;
+};
+
 /* Initial values are uniform in [-bound, bound]; 0: zeros. */
 struct gnn_param_spec {
     const char *name;
@@ -56,6 +62,12 @@ struct gnn_layer_kind {
      * is there already, and dx (src, in) unless dx.data is NULL. */
     void (*backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                      struct gnn_mat dz, struct gnn_mat dx);
+    /* The same with the epilogue, where a back-end has an op for all of it: y and, of bias and epilogue too, every
+     * gradient. dy is overwritten. False: it has none for these sizes, and nothing was done. NULL: no back-end has. */
+    bool (*whole_forward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                          struct gnn_mat y, const struct gnn_epilogue *epilogue);
+    bool (*whole_backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                           struct gnn_mat y, const struct gnn_epilogue *epilogue, struct gnn_mat dy, struct gnn_mat dx);
 };
 
 extern const struct gnn_layer_kind gnn_layer_sage;

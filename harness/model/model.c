@@ -323,20 +323,45 @@ static enum gnn_activation layer_activation(const struct gnn_layer *layer)
     return layer->last ? GNN_ACT_NONE : layer->kind->activation;
 }
 
+static struct gnn_epilogue layer_epilogue(const struct gnn_model *model, const struct gnn_batch_view *batch, uint32_t k,
+                                          bool train)
+{
+    return (struct gnn_epilogue){layer_activation(&model->layer[k]), layer_dropout(model, batch, k, train)};
+}
+
+static void layer_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                          struct gnn_mat y, const struct gnn_epilogue *epilogue)
+{
+    if (layer->kind->whole_forward != NULL && layer->kind->whole_forward(t, layer, b, x, y, epilogue))
+        return;
+    layer->kind->forward(t, layer, b, x, y);
+    t->ops->activate(t, epilogue->act, y, layer->param[0].value, &epilogue->drop);
+}
+
+static void layer_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                           const struct gnn_epilogue *epilogue, struct gnn_mat dy, struct gnn_mat dx)
+{
+    const struct gnn_mat y = layer_output(layer, b);
+    if (layer->kind->whole_backward != NULL && layer->kind->whole_backward(t, layer, b, x, y, epilogue, dy, dx))
+        return;
+    if (!layer->last)
+        t->ops->activate_back(t, epilogue->act, dy, y, &epilogue->drop);
+    t->ops->column_sum(t, layer->param[0].grad, dy);
+    layer->kind->backward(t, layer, b, x, dy, dx);
+}
+
 /* Returns the logits (seeds, classes): the last layer's output. */
 static struct gnn_mat forward(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
                               bool train)
 {
     struct gnn_tensor *t = model->tensor;
-    struct gnn_mat z = {0};
+    struct gnn_mat y = {0};
     for (uint32_t k = 0; k < model->layer_count; k++) {
-        struct gnn_layer *layer = &model->layer[k];
-        const struct gnn_dropout drop = layer_dropout(model, batch, k, train);
-        z = layer_output(layer, &batch->blocks[k]);
-        layer->kind->forward(t, layer, &batch->blocks[k], layer_input(model, batch, k, x), z);
-        t->ops->activate(t, layer_activation(layer), z, layer->param[0].value, &drop);
+        const struct gnn_epilogue epilogue = layer_epilogue(model, batch, k, train);
+        y = layer_output(&model->layer[k], &batch->blocks[k]);
+        layer_forward(t, &model->layer[k], &batch->blocks[k], layer_input(model, batch, k, x), y, &epilogue);
     }
-    return z;
+    return y;
 }
 
 /* dlogits: what softmax_nll left in place of the logits. dinput (node_count, in_dim): written; NULL: nobody asks. */
@@ -344,18 +369,14 @@ static void backward(struct gnn_model *model, const struct gnn_batch_view *batch
                      struct gnn_mat dlogits, gnn_real *dinput)
 {
     struct gnn_tensor *t = model->tensor;
-    struct gnn_mat dz = dlogits;
+    struct gnn_mat dy = dlogits;
     for (uint32_t k = model->layer_count; k-- > 0;) {
         struct gnn_layer *layer = &model->layer[k];
         const struct gnn_block *b = &batch->blocks[k];
-        if (!layer->last) {
-            const struct gnn_dropout drop = layer_dropout(model, batch, k, true);
-            t->ops->activate_back(t, layer_activation(layer), dz, layer_output(layer, b), &drop);
-        }
+        const struct gnn_epilogue epilogue = layer_epilogue(model, batch, k, true);
         const struct gnn_mat dx = {k > 0 ? model->layer[k - 1].dy.data : dinput, b->src_count, layer->in};
-        t->ops->column_sum(t, layer->param[0].grad, dz);
-        layer->kind->backward(t, layer, b, layer_input(model, batch, k, x), dz, dx);
-        dz = dx;
+        layer_backward(t, layer, b, layer_input(model, batch, k, x), &epilogue, dy, dx);
+        dy = dx;
     }
 }
 

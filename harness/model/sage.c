@@ -4,6 +4,7 @@
  *   z_i = W_l mean_{j in Ne(i)} x_j + W_r x_i        + b in the epilogue
  *
  * Saved for the backward pass: the means. */
+#include "harness/tensor/sage.h"
 #include "harness/model/layer.h"
 
 #include <math.h>
@@ -52,6 +53,41 @@ static void sage_backward(struct gnn_tensor *t, struct gnn_layer *layer, const s
     t->ops->segment_reduce_back(t, GNN_REDUCE_MEAN, dx, b, dmean, NULL);
 }
 
+/* ---- in one op each way ---- */
+
+static struct gnn_sage operands(const struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                                struct gnn_mat y, const struct gnn_epilogue *epilogue)
+{
+    return (struct gnn_sage){.x = x,
+                             .mean = {layer->work[SAGE_MEAN].data, b->dst_count, layer->in},
+                             .w_l = gnn_layer_weight(layer, SAGE_W_L),
+                             .w_r = gnn_layer_weight(layer, SAGE_W_R),
+                             .y = y,
+                             .bias = layer->param[SAGE_B].value,
+                             .act = epilogue->act,
+                             .drop = epilogue->drop};
+}
+
+static bool sage_whole_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
+                               struct gnn_mat x, struct gnn_mat y, const struct gnn_epilogue *epilogue)
+{
+    const struct gnn_sage s = operands(layer, b, x, y, epilogue);
+    return t->ops->sage != NULL && t->ops->sage->forward(t, &s, b);
+}
+
+static bool sage_whole_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
+                                struct gnn_mat x, struct gnn_mat y, const struct gnn_epilogue *epilogue,
+                                struct gnn_mat dy, struct gnn_mat dx)
+{
+    const struct gnn_sage s = operands(layer, b, x, y, epilogue);
+    const struct gnn_sage_grad grad = {.dy = dy,
+                                       .db = layer->param[SAGE_B].grad,
+                                       .dw_l = gnn_layer_gradient(layer, SAGE_W_L),
+                                       .dw_r = gnn_layer_gradient(layer, SAGE_W_R),
+                                       .dx = dx};
+    return t->ops->sage != NULL && t->ops->sage->backward(t, &s, &grad, b);
+}
+
 const struct gnn_layer_kind gnn_layer_sage = {
     .activation = GNN_ACT_RELU,
     .param_count = SAGE_PARAMS,
@@ -60,4 +96,6 @@ const struct gnn_layer_kind gnn_layer_sage = {
     .sizes = sage_sizes,
     .forward = sage_forward,
     .backward = sage_backward,
+    .whole_forward = sage_whole_forward,
+    .whole_backward = sage_whole_backward,
 };

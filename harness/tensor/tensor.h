@@ -143,6 +143,7 @@ struct gnn_profile;
 struct gnn_link_ops;
 struct gnn_group_ops;
 struct gnn_gat_rows_ops;
+struct gnn_sage_ops;
 struct gnn_tensor; /* a back-end's open state; starts with `ops` */
 
 struct gnn_tensor_ops {
@@ -273,6 +274,7 @@ struct gnn_tensor_ops {
     const struct gnn_link_ops *link;         /* harness/tensor/link.h; NULL: the back-end cannot predict links */
     const struct gnn_group_ops *group;       /* harness/tensor/group.h; NULL: several sum their gradients on the host */
     const struct gnn_gat_rows_ops *gat_rows; /* harness/tensor/gat_rows.h; NULL: GAT maps rows before it sums them */
+    const struct gnn_sage_ops *sage;         /* harness/tensor/sage.h; NULL: a layer goes op by op */
 };
 
 /* The ops by name, so that a back-end declares its functions and fills its table from a list: X(op) for each. TUNED are

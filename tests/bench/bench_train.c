@@ -1,8 +1,9 @@
 /* GFLOP/s of a training step of a 3 x 256 model against this machine's SGEMM peak, measured in
  * the same run with the same threads; then where the step's time goes, op by op.
  *
- *   bench_train [threads [seconds per case [sage|gcn|gat [batch]]]]
+ *   bench_train [threads [seconds per case [sage|gcn|gat [batch [single]]]]]
  *
+ * single: op by op where the back-end has one for a whole layer, so that products have a line of their own.
  * Without a model SAGE at batches of 10 and 1000. Blocks are synthetic: fan-out 10,10,10 from the seeds, sources drawn
  * uniformly from a node set as large as papers100M at 1/100, so that the sizes of the hops are those of the built-in
  * graph. Floating-point operations are counted as in the papers: a product's forward once, backward twice (once
@@ -13,6 +14,7 @@
 #include "harness/model/gat.h"
 #include "harness/tensor/cpu/kernels.h"
 #include "harness/tensor/gat_rows.h"
+#include "harness/tensor/sage.h"
 
 #include <cblas.h>
 #include <stdio.h>
@@ -187,10 +189,11 @@ static struct flops count_flops(enum gnn_model_kind kind, const struct gnn_batch
 
 #define OP_NUMBER(op, declarations, arguments) OP_##op,
 #define ROWS_OP_NUMBER(op, declarations, arguments) OP_rows_##op,
-enum op { TIMED_OPS(OP_NUMBER) TIMED_ROWS_OPS(ROWS_OP_NUMBER) OPS };
+enum op { TIMED_OPS(OP_NUMBER) TIMED_ROWS_OPS(ROWS_OP_NUMBER) OP_sage_forward, OP_sage_backward, OPS };
 #define OP_NAME(op, declarations, arguments) #op,
 #define ROWS_OP_NAME(op, declarations, arguments) "gat_rows " #op,
-static const char *const op_names[OPS] = {TIMED_OPS(OP_NAME) TIMED_ROWS_OPS(ROWS_OP_NAME)};
+static const char *const op_names[OPS] = {TIMED_OPS(OP_NAME) TIMED_ROWS_OPS(ROWS_OP_NAME) "sage forward",
+                                          "sage backward"};
 /* clang-format on */
 
 /* Wraps the CPU table. */
@@ -199,6 +202,7 @@ struct timed {
     struct gnn_tensor *cpu;
     struct gnn_tensor_ops table;
     struct gnn_gat_rows_ops rows_table;
+    struct gnn_sage_ops sage_table;
     double seconds[OPS];
 };
 
@@ -220,6 +224,23 @@ static struct timed *timed_of(struct gnn_tensor *t)
     TIMED(rows_##op, gnn_tensor_cpu.gat_rows->op, declarations, arguments)
 TIMED_OPS(TIMED_OP)
 TIMED_ROWS_OPS(TIMED_ROWS_OP)
+
+static bool timed_sage_forward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_block *b)
+{
+    const double start = now_s();
+    const bool done = gnn_tensor_cpu.sage->forward(timed_of(t)->cpu, s, b);
+    timed_of(t)->seconds[OP_sage_forward] += done ? now_s() - start : 0;
+    return done;
+}
+
+static bool timed_sage_backward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_sage_grad *grad,
+                                const struct gnn_block *b)
+{
+    const double start = now_s();
+    const bool done = gnn_tensor_cpu.sage->backward(timed_of(t)->cpu, s, grad, b);
+    timed_of(t)->seconds[OP_sage_backward] += done ? now_s() - start : 0;
+    return done;
+}
 
 static enum gnn_status timed_alloc(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
                                    struct gnn_err *err)
@@ -245,7 +266,7 @@ static void plain_free(void *ctx, void *ptr)
     free(ptr);
 }
 
-static void timed_open(struct timed *timed, uint32_t threads)
+static void timed_open(struct timed *timed, uint32_t threads, bool single)
 {
     const struct gnn_tensor_env env = {.threads = threads, .alloc = plain_alloc, .free = plain_free};
     *timed = (struct timed){.table = gnn_tensor_cpu};
@@ -261,6 +282,8 @@ static void timed_open(struct timed *timed, uint32_t threads)
     TIMED_ROWS_OPS(SET_OP)
 #undef SET_OP
     timed->table.gat_rows = &timed->rows_table;
+    timed->sage_table = (struct gnn_sage_ops){.forward = timed_sage_forward, .backward = timed_sage_backward};
+    timed->table.sage = single ? NULL : &timed->sage_table;
 }
 
 /* ---- measuring ---- */
@@ -308,7 +331,7 @@ static void print_case(enum gnn_model_kind kind, const struct gnn_batch_view *vi
             continue;
         (void)printf("  %-20s %9.3f ms %5.1f %%", op_names[op], timed->seconds[op] / steps * 1e3,
                      100 * timed->seconds[op] / total_s);
-        if (op == OP_gemm)
+        if (op == OP_gemm && timed->table.sage == NULL)
             (void)printf("   %.1f GFLOP/s", flops.gemm * steps / product_s * 1e-9);
         (void)printf("\n");
         rest -= timed->seconds[op];
@@ -316,10 +339,10 @@ static void print_case(enum gnn_model_kind kind, const struct gnn_batch_view *vi
     (void)printf("  %-20s %9.3f ms %5.1f %%\n", "rest", rest / steps * 1e3, 100 * rest / total_s);
 }
 
-static void bench_case(enum gnn_model_kind kind, uint32_t seeds, uint32_t threads, double seconds)
+static void bench_case(enum gnn_model_kind kind, uint32_t seeds, uint32_t threads, double seconds, bool single)
 {
     struct timed timed;
-    timed_open(&timed, threads);
+    timed_open(&timed, threads, single);
     const struct gnn_model_config config = {.kind = kind,
                                             .layers = LAYERS,
                                             .in_dim = DIM,
@@ -383,12 +406,14 @@ int main(int argc, char **argv)
     const double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
     const int kind = argc > 3 ? model_of(argv[3]) : GNN_MODEL_SAGE;
     const long batch = argc > 4 ? strtol(argv[4], NULL, 10) : 10;
-    if (threads < 1 || threads > 1024 || !(seconds > 0) || kind < 0 || batch < 1 || batch > NODES) {
-        (void)fprintf(stderr, "usage: bench_train [threads [seconds per case [sage|gcn|gat [batch]]]]\n");
+    const bool single = argc > 5 && strcmp(argv[5], "single") == 0;
+    if (argc > 6 || (argc > 5 && !single) || threads < 1 || threads > 1024 || !(seconds > 0) || kind < 0 || batch < 1 ||
+        batch > NODES) {
+        (void)fprintf(stderr, "usage: bench_train [threads [seconds per case [sage|gcn|gat [batch [single]]]]]\n");
         return 2;
     }
-    bench_case((enum gnn_model_kind)kind, (uint32_t)batch, (uint32_t)threads, seconds);
+    bench_case((enum gnn_model_kind)kind, (uint32_t)batch, (uint32_t)threads, seconds, single);
     if (argc <= 4)
-        bench_case((enum gnn_model_kind)kind, 1000, (uint32_t)threads, seconds);
+        bench_case((enum gnn_model_kind)kind, 1000, (uint32_t)threads, seconds, single);
     return 0;
 }

@@ -298,13 +298,13 @@ static void test_cuts_by_hand(void **state)
         {false, 100000, 256, 128, {false, 48, 2096}},
         {true, 100000, 256, 128, {false, 48, 2096}}, /* sums too short to be cut */
         {true, 256, 128, 1279, {false, 1, 256}},
-        {true, 256, 128, 1280, {true, 2, 640}},
-        {true, 256, 128, 4095, {true, 2, 2048}},
-        {true, 256, 128, 4096, {true, 2, 2048}},
-        {true, 256, 128, 6200, {true, 3, 2112}}, /* 64 terms are multiplied at a time */
-        {true, 256, 128, 1000000, {true, 8, 125056}},
-        {true, 256, 256, 1000000, {true, 5, 200000}}, /* four parts of 256 KiB beside the first */
-        {true, 512, 512, 1000000, {true, 2, 500032}},
+        {true, 256, 128, 1280, {true, 2, 768}},
+        {true, 256, 128, 4095, {true, 2, 2112}},
+        {true, 256, 128, 4096, {true, 2, 2112}},
+        {true, 256, 128, 6200, {true, 3, 2112}}, /* in steps of 192 */
+        {true, 256, 128, 1000000, {true, 8, 125184}},
+        {true, 256, 256, 1000000, {true, 5, 200064}}, /* four parts of 256 KiB beside the first */
+        {true, 512, 512, 1000000, {true, 2, 500160}},
         {true, 512, 513, 1000000, {false, 2, 256}}, /* no room for a second part */
         {true, 1040, 513, 1000000, {false, 2, 528}},
     };

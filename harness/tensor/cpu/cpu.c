@@ -2,6 +2,7 @@
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/gemm.h"
 #include "harness/tensor/cpu/link.h"
+#include "harness/tensor/cpu/sage.h"
 #include "harness/tensor/host.h"
 
 #include <cblas.h>
@@ -59,7 +60,7 @@ enum gnn_status gnn_cpu_open(const struct gnn_tensor_env *env, gnn_share_start *
     struct gnn_tensor *t;
     GNN_TRY(gnn_host_open(&gnn_tensor_cpu, env, &t, err));
     struct gnn_cpu_state *const state = calloc(1, sizeof *state);
-    float *const parts = malloc(GNN_GEMM_PARTS_BYTES);
+    float *const parts = malloc(2 * (size_t)GNN_GEMM_PARTS_BYTES);
     if (state == NULL || parts == NULL) {
         free(state);
         free(parts);
@@ -85,7 +86,7 @@ static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct g
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_cpu = {
     .name = "cpu", .open = cpu_open, .gemm = gnn_cpu_gemm, .link = &gnn_cpu_link,
-    .gat_rows = &gnn_cpu_gat_rows,
+    .gat_rows = &gnn_cpu_gat_rows, .sage = &gnn_cpu_sage,
     GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(CPU) GNN_TENSOR_TUNED_OPS(CPU)
 };
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* Dense passes over activations, in column chunks small enough for scratch on the stack. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
+#include "harness/tensor/cpu/rows.h"
 #include "harness/tensor/dropout.h"
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
@@ -13,12 +14,10 @@ _Static_assert(GNN_CHUNK % 4 == 0, "chunks start on a mask word");
 
 /* ---- sums over rows ---- */
 
-enum { SUM_ROWS = 64 }; /* summed in float before the double total: keeps rounding independent of the row count */
-
-/* part (cols) = the sum of rows start and the next, SUM_ROWS at most, over cols columns from `first`. */
+/* part (cols) = the sum of rows start and the next, GNN_CPU_SUM_ROWS at most, over cols columns from `first`. */
 static void sum_rows(float *restrict part, struct gnn_mat z, uint32_t start, uint32_t first, uint32_t cols)
 {
-    const uint32_t count = gnn_min_u32(z.rows - start, SUM_ROWS);
+    const uint32_t count = gnn_min_u32(z.rows - start, GNN_CPU_SUM_ROWS);
     memset(part, 0, cols * sizeof *part);
     for (uint32_t i = start; i < start + count; i++) {
         const float *restrict row = gnn_mat_row(z, i) + first;
@@ -27,19 +26,19 @@ static void sum_rows(float *restrict part, struct gnn_mat z, uint32_t start, uin
     }
 }
 
-/* parts: the sums that sum_range left; NULL: none, they are made here. */
+/* parts: the sums that gnn_cpu_sum_blocks left; NULL: none, they are made here. */
 static void add_parts(float *out, struct gnn_mat z, const float *parts)
 {
     for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
         const uint32_t cols = gnn_min_u32(z.cols - first, GNN_CHUNK);
         double total[GNN_CHUNK] = {0};
-        for (uint32_t start = 0; start < z.rows; start += SUM_ROWS) {
+        for (uint32_t start = 0; start < z.rows; start += GNN_CPU_SUM_ROWS) {
             float made[GNN_CHUNK];
             const float *part = made;
             if (parts == NULL)
                 sum_rows(made, z, start, first, cols);
             else
-                part = parts + (uint64_t)(start / SUM_ROWS) * z.cols + first;
+                part = parts + (uint64_t)(start / GNN_CPU_SUM_ROWS) * z.cols + first;
             for (uint32_t c = 0; c < cols; c++)
                 total[c] += (double)part[c];
         }
@@ -48,30 +47,30 @@ static void add_parts(float *out, struct gnn_mat z, const float *parts)
     }
 }
 
-struct column_sum {
-    struct gnn_mat z;
-    float *parts; /* (blocks of SUM_ROWS rows, cols) */
-};
-
-static void sum_range(const void *loop, uint64_t first, uint64_t end)
+void gnn_cpu_sum_blocks(const void *loop, uint64_t first, uint64_t end)
 {
-    const struct column_sum *const l = loop;
+    const struct gnn_cpu_column_sum *const l = loop;
     for (uint64_t block = first; block < end; block++)
-        sum_rows(l->parts + block * l->z.cols, l->z, (uint32_t)(block * SUM_ROWS), 0, l->z.cols);
+        sum_rows(l->parts + block * l->z.cols, l->z, (uint32_t)(block * GNN_CPU_SUM_ROWS), 0, l->z.cols);
+}
+
+void gnn_cpu_add_blocks(float *out, const struct gnn_cpu_column_sum *sums)
+{
+    add_parts(out, sums->z, sums->parts);
 }
 
 /* Threads sum blocks of rows, the caller adds these up in their order: as on one thread, which needs no memory. */
 void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
 {
-    const uint64_t blocks = gnn_div_up(z.rows, SUM_ROWS), row_bytes = z.cols * sizeof *out;
+    const uint64_t blocks = gnn_div_up(z.rows, GNN_CPU_SUM_ROWS), row_bytes = z.cols * sizeof *out;
     struct gnn_cpu_state *const state = gnn_cpu_state(t);
     if (gnn_cpu_threads(t) == 1 || z.rows * row_bytes < GNN_SHARE_LOOP_BYTES ||
         !gnn_cpu_reserve(t, &state->sums, blocks * row_bytes)) {
         add_parts(out, z, NULL);
         return;
     }
-    const struct column_sum loop = {.z = z, .parts = state->sums.data};
-    gnn_cpu_share(t, blocks, SUM_ROWS * row_bytes, sum_range, &loop);
+    const struct gnn_cpu_column_sum loop = {.z = z, .parts = state->sums.data};
+    gnn_cpu_share(t, blocks, GNN_CPU_SUM_ROWS * row_bytes, gnn_cpu_sum_blocks, &loop);
     add_parts(out, z, loop.parts);
 }
 
@@ -119,17 +118,10 @@ __attribute__((always_inline)) static inline void activate_chunk(enum gnn_activa
     }
 }
 
-struct epilogue {
-    enum gnn_activation act;
-    struct gnn_mat z, y;
-    const float *bias;
-    const struct gnn_dropout *drop;
-};
-
-static void activate_rows(const void *loop, uint64_t first_row, uint64_t end)
+void gnn_cpu_activate_rows(const void *loop, uint64_t first_row, uint64_t end)
 {
     static const float no_bias[GNN_CHUNK];
-    const struct epilogue l = *(const struct epilogue *)loop;
+    const struct gnn_cpu_epilogue l = *(const struct gnn_cpu_epilogue *)loop;
     struct mask mask;
     mask_open(&mask, l.drop);
     for (uint32_t i = (uint32_t)first_row; i < end; i++)
@@ -150,8 +142,8 @@ static void activate_rows(const void *loop, uint64_t first_row, uint64_t end)
 void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const float *bias,
                       const struct gnn_dropout *drop)
 {
-    const struct epilogue loop = {.act = act, .z = z, .bias = bias, .drop = drop};
-    gnn_cpu_share(t, z.rows, 2 * sizeof *z.data * z.cols, activate_rows, &loop);
+    const struct gnn_cpu_epilogue loop = {.act = act, .z = z, .bias = bias, .drop = drop};
+    gnn_cpu_share(t, z.rows, 2 * sizeof *z.data * z.cols, gnn_cpu_activate_rows, &loop);
 }
 
 /* A positive output was kept and passed the ReLU; everything else has no gradient: the mask is not needed. */
@@ -174,9 +166,9 @@ static void smooth_back_chunk(enum gnn_activation act, float *restrict dy, const
     }
 }
 
-static void activate_back_rows(const void *loop, uint64_t first_row, uint64_t end)
+void gnn_cpu_activate_back_rows(const void *loop, uint64_t first_row, uint64_t end)
 {
-    const struct epilogue l = *(const struct epilogue *)loop;
+    const struct gnn_cpu_epilogue l = *(const struct gnn_cpu_epilogue *)loop;
     struct mask mask;
     mask_open(&mask, l.drop);
     if (l.act == GNN_ACT_RELU) {
@@ -197,8 +189,8 @@ void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct
     gnn_same_shape(dy, y);
     if (act == GNN_ACT_NONE && gnn_dropout_threshold(drop->rate) == 0)
         return;
-    const struct epilogue loop = {.act = act, .z = dy, .y = y, .drop = drop};
-    gnn_cpu_share(t, dy.rows, 3 * sizeof *dy.data * dy.cols, activate_back_rows, &loop);
+    const struct gnn_cpu_epilogue loop = {.act = act, .z = dy, .y = y, .drop = drop};
+    gnn_cpu_share(t, dy.rows, 3 * sizeof *dy.data * dy.cols, gnn_cpu_activate_back_rows, &loop);
 }
 
 /* ---- the loss ---- */

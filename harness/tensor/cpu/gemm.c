@@ -1,4 +1,4 @@
-#include "harness/tensor/cpu/gemm.h"
+#include "harness/tensor/cpu/product.h"
 #include "harness/tensor/cpu/state.h"
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
@@ -16,8 +16,6 @@ enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves 
 enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */
 /* Of kernels (tile_kernels.h): */
 enum {
-    TILE_ROWS = 6,             /* at a time: their sums of 64 columns fill the registers of AVX-512 */
-    TILE_TERMS = 64,           /* at a time, where a is transposed */
     TILE_PANEL_ROWS = 96,      /* take longer than waking a thread */
     TILE_PANELS = 32,          /* of a product: more would only be handed out more often */
     TILE_BYTES = 512 << 10,    /* stay in a second-level cache beside the rows that are passed by */
@@ -44,24 +42,10 @@ struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uin
     const uint32_t wanted = gnn_min_u32(parts_of(inner, PART_TERMS, PART_TERMS_LEAST), PARTS);
     const uint32_t parts = (uint32_t)gnn_min_u64(wanted, room);
     if (trans_a && parts > 1)
-        return cut_into(true, inner, parts, TILE_TERMS);
+        return cut_into(true, inner, parts, GNN_GEMM_TERMS);
     const uint32_t panel = gnn_min_u32(gnn_max_u32(rows / PANELS, PANEL_ROWS), PANEL_ROWS_MOST);
     return cut_into(false, rows, parts_of(rows, panel, PANEL_ROWS_LEAST), GRANULE);
 }
-
-struct product {
-    bool trans_a, trans_b;
-    uint32_t heads; /* of the last three; gat_rows.h */
-    float alpha, beta;
-    struct gnn_head_mat a, b, c;
-    uint32_t inner;
-    struct gnn_gemm_cut cut;
-    float *parts; /* of a cut sum: (count - 1, rows, cols); of rows by kernels: every head's b, transposed */
-    /* By kernels, [added to c]; else by BLAS. Where a is as it lies, a tile takes TILE_ROWS rows and the rest is a row;
-     * where it is transposed, a tile takes TILE_TERMS terms of a panel, and the rest is the last panel, if shorter. */
-    bool by_kernels;
-    gnn_tile_fn *tile[2], *rest[2];
-};
 
 struct range {
     uint32_t first, count;
@@ -74,7 +58,7 @@ static struct range part_of(uint32_t length, const struct gnn_gemm_cut *cut, uin
 }
 
 /* Rows of a tile of a transposed a: all of a panel but the last. */
-static uint32_t tile_rows(const struct product *p)
+static uint32_t tile_rows(const struct gnn_cpu_product *p)
 {
     return p->cut.of_sums ? p->c.rows : gnn_min_u32(p->cut.step, p->c.rows);
 }
@@ -86,8 +70,8 @@ static float *place(const struct gnn_head_mat *m, uint64_t h, uint64_t row, uint
 }
 
 /* out = alpha times the product of some rows over some terms, and beta times out. */
-static void multiply_by_blas(const struct product *p, uint64_t h, struct range rows, struct range terms, float beta,
-                             float *out, uint32_t out_stride)
+static void multiply_by_blas(const struct gnn_cpu_product *p, uint64_t h, struct range rows, struct range terms,
+                             float beta, float *out, uint32_t out_stride)
 {
     const float *const a =
         p->trans_a ? place(&p->a, h, terms.first, rows.first) : place(&p->a, h, rows.first, terms.first);
@@ -98,31 +82,31 @@ static void multiply_by_blas(const struct product *p, uint64_t h, struct range r
 }
 
 /* The same by kernels, of whole sums: rows one tile after the other. */
-static void multiply_rows(const struct product *p, uint64_t h, struct range rows, bool add, float *out)
+static void multiply_rows(const struct gnn_cpu_product *p, uint64_t h, struct range rows, bool add, float *out)
 {
     const float *const b = p->trans_b ? p->parts + h * p->inner * p->c.cols : place(&p->b, h, 0, 0);
     uint32_t i = 0;
-    for (; i + TILE_ROWS <= rows.count; i += TILE_ROWS)
+    for (; i + GNN_TILE_ROWS <= rows.count; i += GNN_TILE_ROWS)
         p->tile[add](b, place(&p->a, h, rows.first + i, 0), out + (uint64_t)i * p->c.stride);
     for (; i < rows.count; i++)
         p->rest[add](b, place(&p->a, h, rows.first + i, 0), out + (uint64_t)i * p->c.stride);
 }
 
 /* The same by kernels, of a transposed a: terms one tile after the other, the last few by BLAS. */
-static void multiply_terms(const struct product *p, uint64_t h, struct range rows, struct range terms, bool add,
+static void multiply_terms(const struct gnn_cpu_product *p, uint64_t h, struct range rows, struct range terms, bool add,
                            float *out)
 {
     gnn_tile_fn *const *const tile = rows.count == tile_rows(p) ? p->tile : p->rest;
-    const uint32_t whole = terms.count / TILE_TERMS * TILE_TERMS;
-    for (uint32_t k = terms.first; k < terms.first + whole; k += TILE_TERMS)
+    const uint32_t whole = terms.count / GNN_TILE_TERMS * GNN_TILE_TERMS;
+    for (uint32_t k = terms.first; k < terms.first + whole; k += GNN_TILE_TERMS)
         tile[add || k > terms.first](place(&p->b, h, k, 0), place(&p->a, h, k, rows.first), out);
     const struct range rest = {terms.first + whole, terms.count - whole};
     if (rest.count > 0)
         multiply_by_blas(p, h, rows, rest, add || whole > 0 ? 1 : 0, out, p->c.stride);
 }
 
-static void multiply(const struct product *p, uint64_t h, struct range rows, struct range terms, float beta, float *out,
-                     uint32_t out_stride)
+static void multiply(const struct gnn_cpu_product *p, uint64_t h, struct range rows, struct range terms, float beta,
+                     float *out, uint32_t out_stride)
 {
     if (!p->by_kernels)
         multiply_by_blas(p, h, rows, terms, beta, out, out_stride);
@@ -135,7 +119,7 @@ static void multiply(const struct product *p, uint64_t h, struct range rows, str
 /* A panel of one head's rows; where the heads are summed, of all of them in their order. */
 static void multiply_panels(const void *loop, uint64_t first, uint64_t end)
 {
-    const struct product *const p = loop;
+    const struct gnn_cpu_product *const p = loop;
     const bool summed = p->c.step == 0;
     for (uint64_t k = first; k < end; k++) {
         const struct range rows = part_of(p->c.rows, &p->cut, k % p->cut.count), terms = {0, p->inner};
@@ -148,7 +132,7 @@ static void multiply_panels(const void *loop, uint64_t first, uint64_t end)
 /* The first part goes where the result will be. */
 static void multiply_parts(const void *loop, uint64_t first, uint64_t end)
 {
-    const struct product *const p = loop;
+    const struct gnn_cpu_product *const p = loop;
     const struct range rows = {0, p->c.rows};
     const uint64_t size = (uint64_t)p->c.rows * p->c.cols;
     for (uint64_t k = first; k < end; k++) {
@@ -160,7 +144,7 @@ static void multiply_parts(const void *loop, uint64_t first, uint64_t end)
     }
 }
 
-static void add_parts(const struct product *p)
+static void add_parts(const struct gnn_cpu_product *p)
 {
     const uint64_t size = (uint64_t)p->c.rows * p->c.cols;
     for (uint32_t k = 1; k < p->cut.count; k++)
@@ -174,7 +158,7 @@ static void add_parts(const struct product *p)
 
 /* Runs fn over `items` parts of so many multiplications each; one after the other where they call BLAS and it has room
  * for one call. */
-static void run_calls(struct gnn_tensor *t, const struct product *p, uint64_t items, gnn_share_fn *fn)
+static void run_calls(struct gnn_tensor *t, const struct gnn_cpu_product *p, uint64_t items, gnn_share_fn *fn)
 {
     const uint64_t each = (uint64_t)p->c.rows * p->c.cols * p->inner / gnn_max_u32(p->cut.count, 1);
     const bool calls_blas = !p->by_kernels || p->trans_a;
@@ -185,9 +169,9 @@ static void run_calls(struct gnn_tensor *t, const struct product *p, uint64_t it
 }
 
 /* A cut sum has its parts' memory to itself, so that heads come one after the other. */
-static void multiply_sums(struct gnn_tensor *t, const struct product *all)
+static void multiply_sums(struct gnn_tensor *t, const struct gnn_cpu_product *all)
 {
-    struct product p = *all;
+    struct gnn_cpu_product p = *all;
     for (uint32_t h = 0; h < all->heads; h++) {
         p.a.data = place(&all->a, h, 0, 0);
         p.b.data = place(&all->b, h, 0, 0);
@@ -199,7 +183,7 @@ static void multiply_sums(struct gnn_tensor *t, const struct product *all)
 }
 
 /* Whether kernels take less time than BLAS, and can do it: they know no factors, and pack nothing. */
-static bool kernels_pay(const struct product *p)
+static bool kernels_pay(const struct gnn_cpu_product *p)
 {
     const uint64_t read = gnn_mul_bytes((uint64_t)p->c.cols * sizeof(float), p->trans_a ? tile_rows(p) : p->inner);
     if (p->c.rows == 0 || p->c.cols == 0)
@@ -207,27 +191,27 @@ static bool kernels_pay(const struct product *p)
     if (p->alpha != 1 || (p->beta != 0 && p->beta != 1) || read > TILE_BYTES || p->inner == 0)
         return false;
     if (p->trans_a)
-        return !p->trans_b && p->inner >= TILE_TERMS && (!p->cut.of_sums || p->c.stride == p->c.cols);
+        return !p->trans_b && p->inner >= GNN_TILE_TERMS && (!p->cut.of_sums || p->c.stride == p->c.cols);
     if (p->trans_b)
         return p->c.rows >= TILE_ROWS_TRANSPOSED && gnn_mul_bytes(p->heads, read) <= GNN_GEMM_PARTS_BYTES;
-    return p->c.rows >= TILE_ROWS;
+    return p->c.rows >= GNN_TILE_ROWS;
 }
 
 /* Returns whether there are the kernels that this product calls. */
-static bool find_kernels(struct gnn_tile_kernels *kernels, struct product *p)
+static bool find_kernels(struct gnn_tile_kernels *kernels, struct gnn_cpu_product *p)
 {
     const bool summed = p->c.step == 0 && p->heads > 1,
                ever[2] = {p->beta == 0 || p->cut.of_sums, p->beta > 0 || summed || p->trans_a};
     const uint32_t last = p->cut.of_sums ? p->c.rows : p->c.rows - (p->cut.count - 1) * p->cut.step;
     struct gnn_tile tile = {.cols = p->c.cols,
-                            .terms = p->trans_a ? TILE_TERMS : p->inner,
+                            .terms = p->trans_a ? GNN_TILE_TERMS : p->inner,
                             .a_stride = p->a.stride,
                             .b_stride = p->trans_b ? p->c.cols : p->b.stride,
                             .c_stride = p->c.stride,
                             .trans_a = p->trans_a};
     for (uint32_t add = 0; add < 2; add++) {
         tile.add = add == 1;
-        tile.rows = p->trans_a ? tile_rows(p) : TILE_ROWS;
+        tile.rows = p->trans_a ? tile_rows(p) : GNN_TILE_ROWS;
         p->tile[add] = ever[add] ? gnn_tile_kernel(kernels, &tile) : NULL;
         tile.rows = p->trans_a ? last : 1;
         p->rest[add] = ever[add] ? gnn_tile_kernel(kernels, &tile) : NULL;
@@ -246,20 +230,25 @@ static void transpose(float *restrict out, const float *restrict in, uint32_t ro
                 out[(uint64_t)j * rows + k] = in[(uint64_t)k * stride + j];
 }
 
+static void transpose_b(const struct gnn_cpu_product *p)
+{
+    for (uint32_t h = 0; p->trans_b && h < p->heads; h++)
+        transpose(p->parts + (uint64_t)h * p->inner * p->c.cols, place(&p->b, h, 0, 0), p->c.cols, p->inner,
+                  p->b.stride);
+}
+
 /* Lets kernels do the product where they pay. Rows are cut anew: nothing is packed again for every panel. */
-static void use_kernels(struct gnn_tensor *t, struct product *p)
+static void use_kernels(struct gnn_tensor *t, struct gnn_cpu_product *p)
 {
     if (!kernels_pay(p))
         return;
     p->by_kernels = find_kernels(&gnn_cpu_state(t)->kernels, p);
     if (!p->by_kernels || p->trans_a)
         return;
-    p->cut =
-        cut_into(false, p->c.rows, gnn_min_u32(gnn_max_u32(p->c.rows / TILE_PANEL_ROWS, 1), TILE_PANELS), TILE_ROWS);
+    p->cut = cut_into(false, p->c.rows, gnn_min_u32(gnn_max_u32(p->c.rows / TILE_PANEL_ROWS, 1), TILE_PANELS),
+                      GNN_TILE_ROWS);
     assert(!p->trans_b || (uint64_t)p->heads * p->inner * p->c.cols * sizeof(float) <= GNN_GEMM_PARTS_BYTES);
-    for (uint32_t h = 0; p->trans_b && h < p->heads; h++)
-        transpose(p->parts + (uint64_t)h * p->inner * p->c.cols, place(&p->b, h, 0, 0), p->c.cols, p->inner,
-                  p->b.stride);
+    transpose_b(p);
 }
 
 void gnn_cpu_gat_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a, bool trans_b, float alpha,
@@ -269,17 +258,17 @@ void gnn_cpu_gat_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a
     assert(a.rows <= INT32_MAX);
     assert(b.rows <= INT32_MAX);
     assert(c.rows <= INT32_MAX);
-    struct product p = {.trans_a = trans_a,
-                        .trans_b = trans_b,
-                        .heads = heads,
-                        .alpha = alpha,
-                        .beta = beta,
-                        .a = a,
-                        .b = b,
-                        .c = c,
-                        .inner = inner,
-                        .cut = gnn_gemm_cut(trans_a, c.rows, c.cols, inner),
-                        .parts = gnn_cpu_state(t)->parts};
+    struct gnn_cpu_product p = {.trans_a = trans_a,
+                                .trans_b = trans_b,
+                                .heads = heads,
+                                .alpha = alpha,
+                                .beta = beta,
+                                .a = a,
+                                .b = b,
+                                .c = c,
+                                .inner = inner,
+                                .cut = gnn_gemm_cut(trans_a, c.rows, c.cols, inner),
+                                .parts = gnn_cpu_state(t)->parts};
     use_kernels(t, &p);
     if (p.cut.of_sums)
         multiply_sums(t, &p);
@@ -290,6 +279,66 @@ void gnn_cpu_gat_rows_product(struct gnn_tensor *t, uint32_t heads, bool trans_a
 static struct gnn_head_mat whole(struct gnn_mat m)
 {
     return (struct gnn_head_mat){.data = m.data, .rows = m.rows, .cols = m.cols, .stride = m.cols};
+}
+
+/* ---- by rows and terms that the caller chooses ---- */
+
+static struct gnn_cpu_product product_of(bool trans_a, bool trans_b, struct gnn_mat a, struct gnn_mat b, bool add,
+                                         struct gnn_mat c, float *room)
+{
+    return (struct gnn_cpu_product){.trans_a = trans_a,
+                                    .trans_b = trans_b,
+                                    .heads = 1,
+                                    .alpha = 1,
+                                    .beta = add ? 1 : 0,
+                                    .a = whole(a),
+                                    .b = whole(b),
+                                    .c = whole(c),
+                                    .inner = gnn_gemm_inner(trans_a, trans_b, a, b, c),
+                                    .parts = room};
+}
+
+bool gnn_cpu_rows_product(struct gnn_tensor *t, struct gnn_mat a, bool trans_b, struct gnn_mat b, bool add,
+                          struct gnn_mat c, float *room, struct gnn_cpu_product *out)
+{
+    *out = product_of(false, trans_b, a, b, add, c, room);
+    out->cut = cut_into(false, c.rows, 1, GNN_TILE_ROWS);
+    out->by_kernels = kernels_pay(out) && find_kernels(&gnn_cpu_state(t)->kernels, out);
+    if (!out->by_kernels)
+        return false;
+    transpose_b(out);
+    return true;
+}
+
+void gnn_cpu_multiply_rows(const struct gnn_cpu_product *p, uint32_t first, uint32_t count)
+{
+    assert(first % GNN_TILE_ROWS == 0);
+    assert(first + count == p->c.rows || count % GNN_TILE_ROWS == 0);
+    multiply_rows(p, 0, (struct range){first, count}, p->beta > 0, place(&p->c, 0, first, 0));
+}
+
+bool gnn_cpu_terms_product(struct gnn_tensor *t, struct gnn_mat a, struct gnn_mat b, struct gnn_mat c,
+                           const struct gnn_gemm_cut *cut, float *room, struct gnn_cpu_product *out)
+{
+    assert(cut->of_sums);
+    *out = product_of(true, false, a, b, false, c, room);
+    out->cut = *cut;
+    out->by_kernels = kernels_pay(out) && find_kernels(&gnn_cpu_state(t)->kernels, out);
+    return out->by_kernels;
+}
+
+void gnn_cpu_multiply_terms(const struct gnn_cpu_product *p, uint64_t part, uint32_t first, uint32_t count, bool add)
+{
+    const struct range rows = {0, p->c.rows}, terms = {first, count};
+    float *const out = part == 0 ? p->c.data : p->parts + (part - 1) * p->c.rows * p->c.cols;
+    assert(first >= part * p->cut.step);
+    assert(first + count <= (part + 1) * p->cut.step);
+    multiply_terms(p, 0, rows, terms, add, out);
+}
+
+void gnn_cpu_add_parts(const struct gnn_cpu_product *p)
+{
+    add_parts(p);
 }
 
 void gnn_cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,

@@ -14,8 +14,12 @@
 #include "harness/tensor/gat_rows.h"
 #include "harness/tensor/tensor.h"
 
-/* What all parts of a cut sum but the first take together: the back-end's own memory. */
+/* What all parts of a cut sum but the first take together: the back-end's own memory, which has room for two such. */
 enum { GNN_GEMM_PARTS_BYTES = 1 << 20 };
+
+/* Parts of a sum begin at multiples of so many terms: of kernels' tiles of terms, and of tiles of rows, so that an op
+ * which passes over rows once (sage.c) cuts the same. */
+enum { GNN_GEMM_TERMS = 192 };
 
 struct gnn_gemm_cut {
     bool of_sums;   /* the inner dimension is cut, else the rows of the result */

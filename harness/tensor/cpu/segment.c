@@ -2,6 +2,7 @@
  * added. Backward passes gather too, by source (transpose.h); a small block's rows are scattered, in the same order. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
+#include "harness/tensor/cpu/rows.h"
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
@@ -63,16 +64,9 @@ static void row_max(float *restrict out, uint32_t *restrict argmax, const struct
     }
 }
 
-struct reduce {
-    enum gnn_reduce kind;
-    struct gnn_mat out, x;
-    struct gnn_block block;
-    uint32_t *argmax;
-};
-
-static void reduce_rows(const void *loop, uint64_t first, uint64_t end)
+void gnn_cpu_reduce_rows(const void *loop, uint64_t first, uint64_t end)
 {
-    const struct reduce l = *(const struct reduce *)loop;
+    const struct gnn_cpu_reduce l = *(const struct gnn_cpu_reduce *)loop;
     for (uint32_t i = (uint32_t)first; i < end; i++) {
         const uint32_t start = l.block.row_start[i], degree = l.block.row_start[i + 1] - start;
         float *row = gnn_mat_row(l.out, i);
@@ -96,8 +90,8 @@ void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct g
                             struct gnn_mat x, uint32_t *argmax)
 {
     gnn_segment_shapes(out, b, x);
-    const struct reduce loop = {.kind = kind, .out = out, .x = x, .block = *b, .argmax = argmax};
-    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, x.cols), reduce_rows, &loop);
+    const struct gnn_cpu_reduce loop = {.kind = kind, .out = out, .x = x, .block = *b, .argmax = argmax};
+    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, x.cols), gnn_cpu_reduce_rows, &loop);
 }
 
 struct product {
@@ -168,6 +162,7 @@ static void place_edges(const struct gnn_cpu_transpose *by_source, const struct 
 
 struct gather {
     struct gnn_mat dx, dout;
+    uint32_t kept; /* rows of dx that are added to; the others are written */
     struct gnn_cpu_transpose by_source;
 };
 
@@ -194,22 +189,31 @@ static void gather_sources(const void *loop, uint64_t first, uint64_t end)
     for (uint32_t j = (uint32_t)first; j < end; j++) {
         const uint32_t start = l.by_source.start[j], count = l.by_source.start[j + 1] - start;
         gnn_cpu_prefetch_targets(&l.by_source, start, count, l.dout);
+        if (j >= l.kept)
+            memset(gnn_mat_row(l.dx, j), 0, l.dx.cols * sizeof *l.dx.data);
         add_edges(gnn_mat_row(l.dx, j), l.by_source.edge + start, count, l.dout);
     }
 }
 
-static void add_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, struct gnn_mat dout,
-                     const struct weights *w)
+static void add_back(struct gnn_tensor *t, struct gnn_mat dx, uint32_t kept, const struct gnn_block *b,
+                     struct gnn_mat dout, const struct weights *w)
 {
-    struct gather loop = {.dx = dx, .dout = dout};
+    struct gather loop = {.dx = dx, .dout = dout, .kept = kept};
     gnn_segment_shapes(dout, b, dx);
     if ((uint64_t)b->edge_count * dx.cols * sizeof(float) < GNN_SHARE_LOOP_BYTES ||
         !gnn_cpu_transpose_begin(t, b, false, &loop.by_source)) {
+        memset(gnn_mat_row(dx, kept), 0, (uint64_t)(dx.rows - kept) * dx.cols * sizeof *dx.data);
         scatter(dx, b, dout, w);
         return;
     }
     place_edges(&loop.by_source, b, w);
     gnn_cpu_share(t, b->src_count, gnn_cpu_row_bytes(b->edge_count, b->src_count, dx.cols), gather_sources, &loop);
+}
+
+void gnn_cpu_mean_back(struct gnn_tensor *t, struct gnn_mat dx, uint32_t kept, const struct gnn_block *b,
+                       struct gnn_mat dout)
+{
+    add_back(t, dx, kept, b, dout, &(struct weights){.mean = true});
 }
 
 struct max_back {
@@ -234,7 +238,7 @@ void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, str
                                  const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
     if (kind != GNN_REDUCE_MAX) {
-        add_back(t, dx, b, dout, &(struct weights){.mean = kind == GNN_REDUCE_MEAN});
+        add_back(t, dx, dx.rows, b, dout, &(struct weights){.mean = kind == GNN_REDUCE_MEAN});
         return;
     }
     gnn_segment_shapes(dout, b, dx);
@@ -246,5 +250,5 @@ void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, str
 void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const float *weight,
                        struct gnn_mat dout)
 {
-    add_back(t, dx, b, dout, &(struct weights){.edge = weight});
+    add_back(t, dx, dx.rows, b, dout, &(struct weights){.edge = weight});
 }

@@ -17,7 +17,7 @@ struct gnn_cpu_state {
     struct gnn_share *share;
     struct gnn_cpu_room transpose; /* transpose.h; like the next, the computing thread's */
     struct gnn_cpu_room sums;      /* of column_sum */
-    float *parts;                  /* of a product (gemm.h), which one thread computes at a time */
+    float *parts; /* (2 x GNN_GEMM_PARTS_BYTES) of a product (gemm.h), or of two side by side (sage.c) */
     struct gnn_tile_kernels kernels;
     bool one_product; /* calls of BLAS come one after the other: it has one buffer */
 };

@@ -108,4 +108,5 @@ const struct gnn_tensor_ops gnn_tensor_cuda = {
     .link = &gnn_cuda_link,
     .group = &gnn_cuda_group,
     .gat_rows = nullptr, /* no kernels: rows are mapped first */
+    .sage = nullptr,     /* a step is one graph of its ops anyway */
 };

@@ -256,7 +256,8 @@ static const struct gnn_link_ops modelled_link = {GNN_LINK_OPS(MODELLED_LINK)};
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_modelled = {
     .name = "model", .open = modelled_open, .gemm = modelled_gemm, .link = &modelled_link,
-    .gat_rows = NULL, /* what is charged is what the released codes do: they map rows first */
+    .gat_rows = NULL, /* what is charged is what the released codes do: they map rows first, */
+    .sage = NULL,     /* and go op by op */
     GNN_TENSOR_MEMORY_OPS(MODELLED) GNN_TENSOR_PLAIN_OPS(MODELLED) GNN_TENSOR_TUNED_OPS(MODELLED)
 };
 /* clang-format on */

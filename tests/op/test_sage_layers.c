@@ -1,0 +1,237 @@
+/* Training steps of a GraphSAGE whose layers are computed a few rows at a time (harness/tensor/sage.h): to the bit what
+ * the same back-end computes op by op, on any number of threads, and near the reference. */
+#include "harness/model/model.h"
+#include "harness/tensor/cpu/kernels.h"
+#include "harness/tensor/sage.h"
+#include "tests/support/toy_block.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { SEED = 23, STEPS = 3, LAYERS = 3 };
+
+/* How often the ops did a layer, and how often they left it to the caller. */
+static uint32_t forward_done, forward_left, backward_done, backward_left;
+
+static bool count_forward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_block *b)
+{
+    const bool done = gnn_tensor_cpu.sage->forward(t, s, b);
+    ++*(done ? &forward_done : &forward_left);
+    return done;
+}
+
+static bool count_backward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_sage_grad *grad,
+                           const struct gnn_block *b)
+{
+    const bool done = gnn_tensor_cpu.sage->backward(t, s, grad, b);
+    ++*(done ? &backward_done : &backward_left);
+    return done;
+}
+
+static const struct gnn_sage_ops counted = {.forward = count_forward, .backward = count_backward};
+
+static void need_kernels(void)
+{
+    if (gnn_narrow_kernels() == NULL) {
+        print_message("this build has no libxsmm, or this processor no AVX2: layers go op by op\n");
+        skip();
+    }
+}
+
+/* Widths of whole vectors and others; rows of a few panels and a rest of any size; targets without a source. */
+struct shape {
+    uint32_t seeds, growth, in_dim, hidden, classes;
+    double dropout;
+};
+static const struct shape shapes[] = {
+    {150, 9, 20, 24, 9, 0.3},
+    {401, 3, 33, 47, 172, 0},
+    {97, 13, 128, 64, 2, 0.5},
+    {1000, 1, 16, 256, 40, 0.5},
+};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+struct data {
+    struct gnn_model_config config;
+    struct gnn_batch_view batch;
+    gnn_real *x;
+    int32_t *labels;
+};
+
+static struct data open_data(const struct shape *shape)
+{
+    struct gnn_rng rng = gnn_rng_at(SEED);
+    struct data data = {
+        .config = {.kind = GNN_MODEL_SAGE,
+                   .layers = LAYERS,
+                   .in_dim = shape->in_dim,
+                   .hidden = shape->hidden,
+                   .classes = shape->classes,
+                   .dropout = shape->dropout,
+                   .lr = 0.003,
+                   .seed = 5},
+        .batch = toy_batch(&rng, LAYERS, shape->seeds, shape->growth, (struct toy_degree){0, 10}),
+    };
+    data.x = toy_reals(&rng, (uint64_t)data.batch.node_count * shape->in_dim, -1, 1);
+    data.labels = toy_labels(&rng, shape->seeds, shape->classes);
+    return data;
+}
+
+static void close_data(struct data *data)
+{
+    toy_batch_free(&data->batch);
+    free(data->x);
+    free(data->labels);
+}
+
+/* The losses of the steps, and gradients and values after the last, parameter after parameter. */
+struct outcome {
+    double loss[STEPS];
+    uint64_t count;
+    gnn_real *gradient, *value;
+    uint64_t peak_bytes;
+};
+
+static void copy_params(const struct gnn_model *model, struct outcome *out)
+{
+    for (uint32_t p = 0; p < gnn_model_param_count(model); p++) {
+        const struct gnn_param param = gnn_model_param(model, p);
+        out->count += (uint64_t)param.rows * param.cols;
+    }
+    out->gradient = calloc(out->count + 1, sizeof *out->gradient);
+    out->value = calloc(out->count + 1, sizeof *out->value);
+    assert_true(out->gradient != NULL && out->value != NULL);
+    uint64_t at = 0;
+    for (uint32_t p = 0; p < gnn_model_param_count(model); p++) {
+        const struct gnn_param param = gnn_model_param(model, p);
+        const uint64_t count = (uint64_t)param.rows * param.cols;
+        memcpy(out->gradient + at, param.grad, count * sizeof *out->gradient);
+        memcpy(out->value + at, param.value, count * sizeof *out->value);
+        at += count;
+    }
+}
+
+/* sage: the ops for whole layers; NULL: op by op. */
+static struct outcome train(const struct gnn_tensor_ops *table, const struct gnn_sage_ops *sage, uint32_t threads,
+                            struct data *data)
+{
+    struct toy_memory memory = {0};
+    struct gnn_tensor *const t = toy_tensor_open(table, &memory, threads);
+    struct gnn_tensor_ops ops = *t->ops;
+    struct gnn_model *model = NULL;
+    struct outcome out = {0};
+    ops.sage = sage;
+    t->ops = &ops;
+    assert_int_equal(gnn_model_open(t, &data->config, &model, NULL), GNN_OK);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        struct gnn_step_result result;
+        data->batch.batch = s;
+        assert_int_equal(gnn_model_train(model, &data->batch, data->x, data->labels, &result, NULL), GNN_OK);
+        assert_true(result.finite);
+        out.loss[s] = result.loss;
+    }
+    copy_params(model, &out);
+    gnn_model_close(model);
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+    out.peak_bytes = memory.peak_bytes;
+    return out;
+}
+
+static void free_outcome(struct outcome *out)
+{
+    free(out->gradient);
+    free(out->value);
+}
+
+static bool same_bits(const struct outcome *a, const struct outcome *b)
+{
+    const uint64_t bytes = a->count * sizeof *a->value;
+    return memcmp(a->loss, b->loss, sizeof a->loss) == 0 && memcmp(a->gradient, b->gradient, bytes) == 0 &&
+           memcmp(a->value, b->value, bytes) == 0;
+}
+
+static void check_close(const struct outcome *got, const struct outcome *want)
+{
+    double scale = 0;
+    assert_int_equal(got->count, want->count);
+    for (uint64_t k = 0; k < want->count; k++)
+        scale = fmax(scale, fabs((double)want->gradient[k]));
+    for (uint64_t k = 0; k < want->count; k++)
+        if (!(fabs((double)got->gradient[k] - (double)want->gradient[k]) <= 1e-4 * scale))
+            fail_msg("gradient %llu is %.9g, the reference's %.9g, the largest %.3g", (unsigned long long)k,
+                     (double)got->gradient[k], (double)want->gradient[k], scale);
+    for (uint32_t s = 0; s < STEPS; s++)
+        if (!(fabs(got->loss[s] - want->loss[s]) <= 1e-5 * want->loss[s]))
+            fail_msg("loss %u is %.9g, the reference's %.9g", s, got->loss[s], want->loss[s]);
+}
+
+static void test_as_op_by_op(void **state)
+{
+    (void)state;
+    need_kernels();
+    for (size_t k = 0; k < SHAPES; k++) {
+        struct data data = open_data(&shapes[k]);
+        struct outcome one = train(&gnn_tensor_cpu, NULL, 1, &data);
+        struct outcome ref = train(&gnn_tensor_ref, NULL, 1, &data);
+        for (uint32_t threads = 1; threads <= 3; threads++) {
+            struct outcome whole = train(&gnn_tensor_cpu, &counted, threads, &data);
+            if (!same_bits(&whole, &one))
+                fail_msg("shape %zu, %u threads: other bits than op by op on one", k, threads);
+            if (threads == 1)
+                check_close(&whole, &ref);
+            free_outcome(&whole);
+        }
+        free_outcome(&one);
+        free_outcome(&ref);
+        close_data(&data);
+    }
+}
+
+/* Layers of many rows are done whole, both the first one and one whose input has a gradient; small ones are not. */
+static void test_which_layers(void **state)
+{
+    (void)state;
+    need_kernels();
+    struct data data = open_data(&shapes[0]);
+    forward_done = forward_left = backward_done = backward_left = 0;
+    struct outcome out = train(&gnn_tensor_cpu, &counted, 2, &data);
+    assert_int_equal(data.batch.blocks[2].dst_count, 150);
+    assert_int_equal(data.batch.blocks[1].dst_count, 1500);
+    assert_int_equal(forward_done, 2 * STEPS);
+    assert_int_equal(forward_left, STEPS);
+    assert_int_equal(backward_done, 2 * STEPS);
+    assert_int_equal(backward_left, STEPS);
+    free_outcome(&out);
+    close_data(&data);
+}
+
+/* Whole layers take what single ops on two threads do: the sums of columns have memory of their own then. */
+static void test_memory(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SHAPES; k++) {
+        struct data data = open_data(&shapes[k]);
+        struct outcome whole = train(&gnn_tensor_cpu, gnn_tensor_cpu.sage, 1, &data),
+                       single = train(&gnn_tensor_cpu, NULL, 2, &data);
+        assert_true(whole.peak_bytes <= single.peak_bytes);
+        free_outcome(&whole);
+        free_outcome(&single);
+        close_data(&data);
+    }
+}
+
+int main(void)
+{
+    (void)printf("seed %d\n", SEED);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_op_by_op),
+        cmocka_unit_test(test_which_layers),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
