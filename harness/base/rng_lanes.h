@@ -17,7 +17,7 @@ static inline void gnn_mix64_lanes(gnn_wide *x)
     *x ^= *x >> 31;
 }
 
-/* gnn_rng_fold() of each lane's key with its word. */
+/* word becomes gnn_rng_fold() of each lane's key with it. */
 static inline void gnn_rng_fold_lanes(const gnn_wide *key, gnn_wide *word)
 {
     *word += GNN_RNG_GOLDEN;

@@ -14,7 +14,7 @@ struct eight {
     gnn_wide source;
 };
 
-/* Where mask is all bits yes, where it is none no. */
+/* Takes yes in lanes where the mask is all ones, no where it is 0. */
 static inline void choose(const gnn_wide *mask, const gnn_wide *yes, const gnn_wide *no, gnn_wide *out)
 {
     *out = *no ^ ((*no ^ *yes) & *mask);
@@ -48,7 +48,7 @@ static void draw_classes(const struct gnn_entries *all, uint32_t k, struct eight
 
 /* ---- members in the interval ---- */
 
-/* gnn_piece_interval(). Where a quotient is not whole it lies 1 / pieces at least below the next whole number, which
+/* gnn_entry_part_nodes(). Where a quotient is not whole it lies 1 / pieces at least below the next whole number, which
  * rounding to 53 bits does not bridge while length * pieces is below 2^52. */
 static void find_intervals(const struct gnn_entries *all, uint32_t k, struct eight *e)
 {
@@ -66,7 +66,7 @@ static inline void group_of(const struct gnn_class_groups *g, const gnn_wide *no
         *group = ((g->magic >> 32) * *node + (((g->magic & UINT32_MAX) * *node) >> 32)) >> 32;
 }
 
-/* gnn_class_place() in these groups. */
+/* gnn_class_place() at this group's gnn_class_rotation(). */
 static inline void place_in(const struct gnn_class_groups *g, const gnn_wide *class, const gnn_wide *group,
                             gnn_wide *place)
 {
@@ -207,9 +207,10 @@ void gnn_entries_draw(struct gnn_entries *all)
     all->count = 0;
 }
 
-static inline void add_entry(struct gnn_entries *all, const struct gnn_list *list, uint32_t position, gnn_node *out)
+static inline void add_entry(struct gnn_entries *all, const struct gnn_entry_list *list, uint32_t position,
+                             gnn_node *out)
 {
-    const struct gnn_piece piece = gnn_entry_piece(all->law, list, position);
+    const struct gnn_entry_part piece = gnn_entry_part_of(all->law, list, position);
     const uint32_t k = all->count / LANES, lane = all->count % LANES;
     all->out[all->count++] = out;
     all->key[k][lane] = list->key;
@@ -222,13 +223,14 @@ static inline void add_entry(struct gnn_entries *all, const struct gnn_list *lis
     all->number[k][lane] = piece.number;
 }
 
-void gnn_entries_add(struct gnn_entries *all, const struct gnn_list *list, uint64_t begin, const uint64_t *edge_offset,
-                     uint64_t count, gnn_node *out)
+void gnn_entries_add(struct gnn_entries *all, const struct gnn_entry_list *list, uint64_t begin,
+                     const uint64_t *edge_offset, uint64_t count, gnn_node *out)
 {
     const bool exact = (uint64_t)all->law->node_count * list->degree < UINT64_C(1) << 52; /* find_intervals */
     assert(list->index == GNN_NODE_NONE);
     for (uint64_t i = 0; i < count; i++) {
         const uint32_t position = (uint32_t)(edge_offset[i] - begin);
+        assert(edge_offset[i] - begin < list->degree);
         if (!exact) {
             out[i] = gnn_entry(all->law, list, position);
             continue;

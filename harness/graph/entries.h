@@ -18,14 +18,14 @@ struct gnn_entries {
     gnn_wide key[GNN_ENTRIES_GROUPS], own_class[GNN_ENTRIES_GROUPS], own_node[GNN_ENTRIES_GROUPS],
         position[GNN_ENTRIES_GROUPS];
     gnn_wide start[GNN_ENTRIES_GROUPS], length[GNN_ENTRIES_GROUPS], pieces[GNN_ENTRIES_GROUPS],
-        number[GNN_ENTRIES_GROUPS]; /* struct gnn_piece */
+        number[GNN_ENTRIES_GROUPS]; /* struct gnn_entry_part */
 };
 
 void gnn_entries_open(const struct gnn_entry_law *law, struct gnn_entries *out);
 
 /* The entries at positions edge_offset[i] - begin of a list outside the reach go to out (count), by the next
  * gnn_entries_draw at the latest. The list is not kept. */
-void gnn_entries_add(struct gnn_entries *entries, const struct gnn_list *list, uint64_t begin,
+void gnn_entries_add(struct gnn_entries *entries, const struct gnn_entry_list *list, uint64_t begin,
                      const uint64_t *edge_offset, uint64_t count, gnn_node *out);
 
 /* Draws those that wait. */

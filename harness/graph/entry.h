@@ -24,7 +24,7 @@ struct gnn_entry_law {
 
 /* What the entries of one list have in common. With locality, three runs of positions share out what lies before,
  * inside and after the window: `before` positions, `inside` ones, and the rest. */
-struct gnn_list {
+struct gnn_entry_list {
     gnn_node node;
     uint32_t index; /* in the reach; GNN_NODE_NONE: outside */
     uint32_t degree;
@@ -34,7 +34,7 @@ struct gnn_list {
     uint64_t start, window;  /* node IDs */
 };
 
-struct gnn_interval {
+struct gnn_id_interval {
     uint64_t low, high;
 };
 
@@ -58,38 +58,38 @@ static inline uint32_t gnn_entry_class(const struct gnn_entry_law *law, uint32_t
 /* ---- the interval ---- */
 
 /* Of `pieces` equal pieces of a range of node IDs, the one with this number. */
-struct gnn_piece {
+struct gnn_entry_part {
     uint64_t start, length; /* of the range */
     uint64_t pieces, number;
 };
 
-static inline struct gnn_interval gnn_piece_interval(struct gnn_piece p)
+static inline struct gnn_id_interval gnn_entry_part_nodes(struct gnn_entry_part p)
 {
-    return (struct gnn_interval){p.start + p.number * p.length / p.pieces,
-                                 p.start + (p.number + 1) * p.length / p.pieces};
+    return (struct gnn_id_interval){p.start + p.number * p.length / p.pieces,
+                                    p.start + (p.number + 1) * p.length / p.pieces};
 }
 
-/* The interval of node IDs that a position owns. */
-static inline struct gnn_piece gnn_entry_piece(const struct gnn_entry_law *law, const struct gnn_list *list,
-                                               uint32_t position)
+/* Returns the part of the node IDs that a position owns. */
+static inline struct gnn_entry_part gnn_entry_part_of(const struct gnn_entry_law *law,
+                                                      const struct gnn_entry_list *list, uint32_t position)
 {
     const uint64_t count = law->node_count, before = list->before, after = before + list->inside,
                    end = list->start + list->window;
     if (list->inside == 0)
-        return (struct gnn_piece){.length = count, .pieces = list->degree, .number = position};
+        return (struct gnn_entry_part){.length = count, .pieces = list->degree, .number = position};
     if (position < before)
-        return (struct gnn_piece){.length = list->start, .pieces = before, .number = position};
+        return (struct gnn_entry_part){.length = list->start, .pieces = before, .number = position};
     if (position < after)
-        return (struct gnn_piece){list->start, list->window, list->inside, position - before};
-    return (struct gnn_piece){end, count - end, list->degree - after, position - after};
+        return (struct gnn_entry_part){list->start, list->window, list->inside, position - before};
+    return (struct gnn_entry_part){end, count - end, list->degree - after, position - after};
 }
 
 /* The members of a class whose node IDs lie in the interval: a run [low, high) of member numbers. */
-static inline struct gnn_interval gnn_entry_members(const struct gnn_class_groups *groups, uint32_t class,
-                                                    struct gnn_interval nodes)
+static inline struct gnn_id_interval gnn_entry_members(const struct gnn_class_groups *groups, uint32_t class,
+                                                       struct gnn_id_interval nodes)
 {
     const uint32_t low = gnn_class_group(groups, nodes.low), high = gnn_class_group(groups, nodes.high);
-    return (struct gnn_interval){
+    return (struct gnn_id_interval){
         low + (gnn_class_member(groups, class, low) < nodes.low),
         high + ((uint64_t)high * groups->count != nodes.high && gnn_class_member(groups, class, high) < nodes.high)};
 }
@@ -119,7 +119,7 @@ struct gnn_entry_block {
 };
 
 /* A block inside the run, of a tier by popularity. run is not empty. */
-static inline struct gnn_entry_block gnn_entry_draw_block(const struct gnn_entry_law *law, struct gnn_interval run,
+static inline struct gnn_entry_block gnn_entry_draw_block(const struct gnn_entry_law *law, struct gnn_id_interval run,
                                                           uint64_t bits)
 {
     unsigned tier = gnn_entry_tier(law, run.high - run.low, (uint32_t)bits);
@@ -145,13 +145,13 @@ static inline uint32_t gnn_entry_hub(const struct gnn_entry_law *law, uint32_t c
 }
 
 /* A node of the interval, where the class has none in it. */
-static inline uint64_t gnn_entry_any_node(struct gnn_interval nodes, uint64_t bits)
+static inline uint64_t gnn_entry_any_node(struct gnn_id_interval nodes, uint64_t bits)
 {
     return nodes.low + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
 }
 
 /* Returns the source, or one beside it where it is the list's own node: the interval around that holds two at least. */
-static inline gnn_node gnn_entry_step_aside(uint64_t source, gnn_node own, struct gnn_interval nodes)
+static inline gnn_node gnn_entry_step_aside(uint64_t source, gnn_node own, struct gnn_id_interval nodes)
 {
     if (source == own)
         source = source + 1 < nodes.high ? source + 1 : source - 1;
@@ -167,12 +167,12 @@ static inline uint64_t gnn_entry_bits(uint64_t edge)
 }
 
 /* The entry at a position of a list outside the reach. */
-static inline gnn_node gnn_entry(const struct gnn_entry_law *law, const struct gnn_list *list, uint32_t position)
+static inline gnn_node gnn_entry(const struct gnn_entry_law *law, const struct gnn_entry_list *list, uint32_t position)
 {
     const uint64_t edge = gnn_splitmix64_at(list->key, position), bits = gnn_entry_bits(edge);
     const uint32_t class = gnn_entry_class(law, list->class, edge);
-    const struct gnn_interval nodes = gnn_piece_interval(gnn_entry_piece(law, list, position));
-    const struct gnn_interval run = gnn_entry_members(&law->groups, class, nodes);
+    const struct gnn_id_interval nodes = gnn_entry_part_nodes(gnn_entry_part_of(law, list, position));
+    const struct gnn_id_interval run = gnn_entry_members(&law->groups, class, nodes);
     uint64_t source;
     if (run.low < run.high)
         source = gnn_class_member(&law->groups, class, gnn_entry_hub(law, class, gnn_entry_draw_block(law, run, bits)));

@@ -143,16 +143,16 @@ uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node)
 /* ---- neighbours ---- */
 
 /* degree_max <= node_count / 4 keeps every interval non-empty. */
-static inline struct gnn_list list_of(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
+static inline struct gnn_entry_list list_of(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
 {
     assert(node < g->config.node_count);
     assert(degree <= g->degree_max);
     const uint64_t count = g->config.node_count;
-    struct gnn_list list = {.node = node,
-                            .index = g->reach != NULL ? gnn_reach_index(g->reach, node) : GNN_NODE_NONE,
-                            .degree = degree,
-                            .key = gnn_splitmix64_at(g->edge_key, node),
-                            .inside = (uint64_t)(g->config.locality * degree)};
+    struct gnn_entry_list list = {.node = node,
+                                  .index = g->reach != NULL ? gnn_reach_index(g->reach, node) : GNN_NODE_NONE,
+                                  .degree = degree,
+                                  .key = gnn_splitmix64_at(g->edge_key, node),
+                                  .inside = (uint64_t)(g->config.locality * degree)};
     const bool reached = list.index != GNN_NODE_NONE;
     list.class = reached ? gnn_reach_class(g->reach, list.index) : gnn_class_of(&g->entry.groups, node);
     if (list.inside == 0 || reached)
@@ -165,7 +165,7 @@ static inline struct gnn_list list_of(const struct gnn_procedural *g, gnn_node n
     return list;
 }
 
-static inline gnn_node entry_of(const struct gnn_procedural *g, const struct gnn_list *list, uint32_t position)
+static inline gnn_node entry_of(const struct gnn_procedural *g, const struct gnn_entry_list *list, uint32_t position)
 {
     assert(position < list->degree);
     if (list->index == GNN_NODE_NONE)
@@ -181,11 +181,11 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct gnn
 
 gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint32_t position)
 {
-    const struct gnn_list list = list_of(graph, node, degree);
+    const struct gnn_entry_list list = list_of(graph, node, degree);
     return entry_of(graph, &list, position);
 }
 
-static void add_list(const struct gnn_procedural *g, const struct gnn_list *list, uint64_t begin,
+static void add_list(const struct gnn_procedural *g, const struct gnn_entry_list *list, uint64_t begin,
                      const uint64_t *edge_offset, uint64_t count, gnn_node *out, struct gnn_entries *entries)
 {
     if (list->index == GNN_NODE_NONE) {
@@ -199,7 +199,7 @@ static void add_list(const struct gnn_procedural *g, const struct gnn_list *list
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out)
 {
-    const struct gnn_list list = list_of(graph, node, degree);
+    const struct gnn_entry_list list = list_of(graph, node, degree);
     struct gnn_entries entries;
     gnn_entries_open(&graph->entry, &entries);
     add_list(graph, &list, begin, edge_offset, count, out, &entries);
@@ -216,7 +216,7 @@ void gnn_procedural_lists(const struct gnn_procedural *graph, const uint64_t *in
     for (uint64_t edge = first; edge < first + count;) {
         while (indptr[node + 1] <= edge)
             node++;
-        const struct gnn_list list = list_of(graph, node, (uint32_t)(indptr[node + 1] - indptr[node]));
+        const struct gnn_entry_list list = list_of(graph, node, (uint32_t)(indptr[node + 1] - indptr[node]));
         const uint64_t end = gnn_min_u64(indptr[node + 1], first + count), step = gnn_min_u64(end - edge, STEP);
         for (uint64_t i = 0; i < step; i++)
             offset[i] = edge + i;
@@ -243,7 +243,7 @@ double gnn_procedural_clarity(const struct gnn_procedural *graph, gnn_node node)
 /* The class that the first entries of a member's list show most clearly; that of the first of them among equals. */
 static uint32_t voted_class(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
 {
-    const struct gnn_list list = list_of(g, node, degree);
+    const struct gnn_entry_list list = list_of(g, node, degree);
     const uint32_t count = gnn_min_u32(degree, g->votes);
     assert(count > 0);
     uint32_t class[VOTES_MAX] = {0}, votes[VOTES_MAX] = {0}, best = 0;

@@ -78,8 +78,8 @@ gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node n
 /* out[i] = the neighbour at edge_offset[i], for offsets of this one list, which begins at edge `begin`. */
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out);
-/* out (count): edges first to first + count of the lists laid one behind the other, list v at indptr[v] to indptr[v +
- * 1] of them; `node` is the first one's. */
+/* out (count): edges [first, first + count) of all lists one behind the other, of which node v's are [indptr[v],
+ * indptr[v + 1]); `node` is the one whose list holds `first`. */
 void gnn_procedural_lists(const struct gnn_procedural *graph, const uint64_t *indptr, gnn_node node, uint64_t first,
                           uint64_t count, gnn_node *out);
 

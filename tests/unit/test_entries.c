@@ -28,14 +28,14 @@ static void make_law(uint32_t node_count, uint32_t classes, uint32_t homophily_2
 }
 
 /* A list of `degree` entries, a third of them with a window around the node that holds half of the entries. */
-static struct gnn_list make_list(const struct gnn_entry_law *law, uint32_t degree, struct gnn_rng *rng)
+static struct gnn_entry_list make_list(const struct gnn_entry_law *law, uint32_t degree, struct gnn_rng *rng)
 {
     const uint64_t count = law->node_count;
-    struct gnn_list list = {.node = (gnn_node)gnn_rng_below(rng, count),
-                            .index = GNN_NODE_NONE,
-                            .degree = degree,
-                            .class = (uint32_t)gnn_rng_below(rng, law->groups.count),
-                            .key = gnn_rng_next(rng)};
+    struct gnn_entry_list list = {.node = (gnn_node)gnn_rng_below(rng, count),
+                                  .index = GNN_NODE_NONE,
+                                  .degree = degree,
+                                  .class = (uint32_t)gnn_rng_below(rng, law->groups.count),
+                                  .key = gnn_rng_next(rng)};
     if (degree < 2 || gnn_rng_below(rng, 3) != 0)
         return list;
     list.inside = degree / 2;
@@ -46,7 +46,7 @@ static struct gnn_list make_list(const struct gnn_entry_law *law, uint32_t degre
 }
 
 struct asked {
-    struct gnn_list list;
+    struct gnn_entry_list list;
     uint32_t count;
     uint64_t begin, offset[ENTRIES_MOST];
     gnn_node got[ENTRIES_MOST + 1];
@@ -139,14 +139,14 @@ static void test_list_is_not_kept(void **state)
     struct gnn_entry_law *const law = malloc(sizeof *law);
     struct gnn_rng rng = gnn_rng_at(20261130);
     make_law(1000, 7, 1 << 23, 0.5, law);
-    struct gnn_list list = make_list(law, 3, &rng);
-    const struct gnn_list kept = list;
+    struct gnn_entry_list list = make_list(law, 3, &rng);
+    const struct gnn_entry_list kept = list;
     const uint64_t offset = 2;
     struct gnn_entries entries;
     gnn_node got = 0;
     gnn_entries_open(law, &entries);
     gnn_entries_add(&entries, &list, 0, &offset, 1, &got);
-    list = (struct gnn_list){.degree = 1};
+    list = (struct gnn_entry_list){.degree = 1};
     gnn_entries_draw(&entries);
     assert_int_equal(got, gnn_entry(law, &kept, 2));
     free(law);
