@@ -65,9 +65,10 @@ static enum gnn_status open_included(struct reading *r, const struct gnn_ini *fr
     if (snprintf(path, sizeof path, "%.*s%s", folder, gnn_ini_name(from), name) >= (int)sizeof path)
         return gnn_fail(err, GNN_EUSAGE, "%s:%u: include: the path is too long", gnn_ini_name(from), line);
     const enum gnn_status status = open_file(r, path, out, &cause);
-    return status == GNN_OK ? GNN_OK
-                            : gnn_fail(err, status, "%s:%u: include: %s; it is looked for beside this file",
-                                       gnn_ini_name(from), line, cause.message);
+    return status == GNN_OK
+               ? GNN_OK
+               : gnn_fail(err, status, "%s:%u: include: %s%s", gnn_ini_name(from), line, cause.message,
+                          status == GNN_ENOENT && name[0] != '/' ? "; it is looked for beside this file" : "");
 }
 
 /* What is done with each file that an entry includes. */
