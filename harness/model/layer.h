@@ -1,6 +1,6 @@
 /* Inside of harness/model/: one layer, and the table each kind of layer fills. model.c owns the order of things
  * (forward through the layers, loss, backward, Adam) and the epilogue every layer shares, bias + activation + dropout;
- * a kind knows its parameters, its workspaces and its two products. */
+ * a kind knows its parameters, its workspaces and its two products, and may do the epilogue with them. */
 #ifndef GNN_MODEL_LAYER_H
 #define GNN_MODEL_LAYER_H
 
@@ -62,8 +62,10 @@ struct gnn_layer_kind {
      * is there already, and dx (src, in) unless dx.data is NULL. */
     void (*backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                      struct gnn_mat dz, struct gnn_mat dx);
-    /* The same with the epilogue, where a back-end has an op for all of it: y and, of bias and epilogue too, every
-     * gradient. dy is overwritten. False: it has none for these sizes, and nothing was done. NULL: no back-end has. */
+    /* Forward and backward with the epilogue, where the back-end has one op for all of it: y; and, of dy, the gradients
+     * of every parameter, param[0] too, and dx as above. dy becomes the gradient before the epilogue. Returns false
+     * where it has none for these sizes: nothing was done, and the caller goes op by op. NULL: no back-end has one for
+     * this kind. */
     bool (*whole_forward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                           struct gnn_mat y, const struct gnn_epilogue *epilogue);
     bool (*whole_backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
@@ -93,13 +95,6 @@ static inline struct gnn_mat gnn_layer_gradient(const struct gnn_layer *layer, u
     assert(index < layer->kind->param_count);
     const struct gnn_param *p = &layer->param[index];
     return (struct gnn_mat){p->grad, p->rows, p->cols};
-}
-
-/* The first rows of m: targets are the prefix of the sources. */
-static inline struct gnn_mat gnn_mat_head(struct gnn_mat m, uint32_t rows)
-{
-    assert(rows <= m.rows);
-    return (struct gnn_mat){m.data, rows, m.cols};
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* A layer of GraphSAGE with mean aggregation in one op each way: a back-end that does all of it for a few rows while
  * these are in a cache passes over memory once, where one op after the other passes over it for each (Hamilton et al.
  * 2017, algorithm 1). A table beside struct gnn_tensor_ops, because a back-end may lack it (ops->sage is NULL). Both
- * ops return false where they are no gain for these sizes, and have done nothing then: the caller goes op by op
- * (model/sage.c). Same rules: row-major matrices of this back-end's memory, sizes trusted and asserted, no errors; what
- * they return follows from the sizes alone. */
+ * ops return false where they are no gain, or kernels or memory are refused, and have done nothing then: the caller
+ * goes op by op (model/sage.c), to the same bits. Same rules: row-major matrices of this back-end's memory, sizes
+ * trusted and asserted, no errors. */
 #ifndef GNN_TENSOR_SAGE_H
 #define GNN_TENSOR_SAGE_H
 

@@ -13,6 +13,8 @@
 #include "harness/base/block.h"
 #include "harness/oocgnn.h"
 
+#include <assert.h>
+
 #ifdef GNN_REAL_DOUBLE
 typedef double gnn_real;
 #else
@@ -24,6 +26,13 @@ struct gnn_mat {
     uint32_t rows;
     uint32_t cols;
 };
+
+/* The first rows of m: targets are the prefix of the sources. */
+static inline struct gnn_mat gnn_mat_head(struct gnn_mat m, uint32_t rows)
+{
+    assert(rows <= m.rows);
+    return (struct gnn_mat){m.data, rows, m.cols};
+}
 
 enum gnn_reduce { GNN_REDUCE_MEAN, GNN_REDUCE_SUM, GNN_REDUCE_MAX };
 enum gnn_activation { GNN_ACT_NONE, GNN_ACT_RELU, GNN_ACT_ELU };

@@ -331,7 +331,7 @@ static void print_case(enum gnn_model_kind kind, const struct gnn_batch_view *vi
             continue;
         (void)printf("  %-20s %9.3f ms %5.1f %%", op_names[op], timed->seconds[op] / steps * 1e3,
                      100 * timed->seconds[op] / total_s);
-        if (op == OP_gemm && timed->table.sage == NULL)
+        if (op == OP_gemm && timed->seconds[OP_sage_forward] + timed->seconds[OP_sage_backward] == 0)
             (void)printf("   %.1f GFLOP/s", flops.gemm * steps / product_s * 1e-9);
         (void)printf("\n");
         rest -= timed->seconds[op];

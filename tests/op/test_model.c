@@ -1,5 +1,7 @@
 /* The training step as its callers see it: it learns, it allocates at warm-up only, it repeats bit for bit,
  * and both back-ends agree on it. */
+#include "harness/tensor/cpu/kernels.h"
+#include "harness/tensor/cpu/state.h"
 #include "tests/support/model_cases.h"
 #include "tests/support/toy_block.h"
 
@@ -363,6 +365,41 @@ static void test_initial_values(void **state)
     }
 }
 
+/* The sizes of a model of three layers, whatever its mini-batches', leave places for kernels: with none left products
+ * are BLAS' without a word. */
+static void test_kernels_suffice(void **state)
+{
+    (void)state;
+    static const uint32_t seeds[] = {3, 100, 450, 1, 64};
+    for (uint32_t kind = 0; kind < GNN_MODEL_KINDS; kind++) {
+        const struct gnn_model_config config = {.kind = (enum gnn_model_kind)kind,
+                                                .layers = 3,
+                                                .in_dim = 100,
+                                                .hidden = 64,
+                                                .heads = 4,
+                                                .gat_width_total = true,
+                                                .classes = 47,
+                                                .lr = 0.003};
+        struct toy_memory memory = {0};
+        struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_cpu, &memory, 2);
+        struct gnn_model *model = NULL;
+        assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
+        for (uint32_t n = 0; n < sizeof seeds / sizeof seeds[0]; n++) {
+            struct toy_data data = data_open(&config, seeds[n], false, seed + n);
+            struct gnn_step_result result;
+            (void)train(model, &data);
+            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &result, NULL), GNN_OK);
+            data_close(&data);
+        }
+        const uint32_t count = gnn_cpu_state(t)->kernels.count;
+        (void)printf("%s: %u kernels of %u\n", gnn_model_names[kind], count, (unsigned)GNN_TILE_KERNELS_MOST);
+        assert_true(count <= GNN_TILE_KERNELS_MOST * 3 / 4);
+        assert_true(count > 0 || gnn_narrow_kernels() == NULL);
+        gnn_model_close(model);
+        t->ops->close(t);
+    }
+}
+
 int main(void)
 {
     (void)printf("seed %llu\n", (unsigned long long)seed);
@@ -376,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_bad_configs),
         cmocka_unit_test(test_initial_values),
         cmocka_unit_test(test_threads_change_no_bit_of_a_step),
+        cmocka_unit_test(test_kernels_suffice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

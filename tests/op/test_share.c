@@ -297,13 +297,16 @@ static void test_cuts_by_hand(void **state)
         {false, 16384, 256, 128, {false, 8, 2048}},
         {false, 100000, 256, 128, {false, 48, 2096}},
         {true, 100000, 256, 128, {false, 48, 2096}}, /* sums too short to be cut */
-        {true, 256, 128, 1279, {false, 1, 256}},
+        {true, 256, 128, 1279, {false, 2, 128}},
+        {true, 255, 128, 1279, {false, 1, 256}},
         {true, 256, 128, 1280, {true, 2, 768}},
         {true, 256, 128, 4095, {true, 2, 2112}},
         {true, 256, 128, 4096, {true, 2, 2112}},
-        {true, 256, 128, 6200, {true, 3, 2112}}, /* in steps of 192 */
+        {true, 256, 128, 6143, {true, 2, 3072}},
+        {true, 256, 128, 6200, {true, 4, 1728}}, /* in steps of 192; four parts, not three */
+        {true, 256, 128, 10240, {true, 8, 1344}},
         {true, 256, 128, 1000000, {true, 8, 125184}},
-        {true, 256, 256, 1000000, {true, 5, 200064}}, /* four parts of 256 KiB beside the first */
+        {true, 256, 256, 1000000, {true, 4, 250176}}, /* room for four of 256 KiB beside the first */
         {true, 512, 512, 1000000, {true, 2, 500160}},
         {true, 512, 513, 1000000, {false, 2, 256}}, /* no room for a second part */
         {true, 1040, 513, 1000000, {false, 2, 528}},

@@ -19,7 +19,7 @@ static bool memory_is_limited(void)
 }
 
 /* OpenBLAS maps a buffer for each of its calls at a time, keeps it, and asks for ever when it is refused. Where memory
- * is limited one is made now, if it can be, and products are not shared: no second call will ask. */
+ * is limited one is made now, if it can be, and calls of BLAS are not shared: no second call will ask. */
 static enum gnn_status make_buffer(struct gnn_err *err)
 {
     enum { BUFFER_BYTES = 64 << 20, SIDE = 256 };

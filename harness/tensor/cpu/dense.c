@@ -183,11 +183,16 @@ void gnn_cpu_activate_back_rows(const void *loop, uint64_t first_row, uint64_t e
         }
 }
 
+bool gnn_cpu_changes_back(enum gnn_activation act, const struct gnn_dropout *drop)
+{
+    return act != GNN_ACT_NONE || gnn_dropout_threshold(drop->rate) != 0;
+}
+
 void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                            const struct gnn_dropout *drop)
 {
     gnn_same_shape(dy, y);
-    if (act == GNN_ACT_NONE && gnn_dropout_threshold(drop->rate) == 0)
+    if (!gnn_cpu_changes_back(act, drop))
         return;
     const struct gnn_cpu_epilogue loop = {.act = act, .z = dy, .y = y, .drop = drop};
     gnn_cpu_share(t, dy.rows, 3 * sizeof *dy.data * dy.cols, gnn_cpu_activate_back_rows, &loop);

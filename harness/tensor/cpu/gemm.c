@@ -10,7 +10,10 @@
  * packs: below 1 % with these. Below two such panels a product is halved, so that two threads have something each:
  * that costs 2.5 % at most. */
 enum { PANEL_ROWS = 1024, PANEL_ROWS_MOST = 2048, PANELS = 8, PANEL_ROWS_LEAST = 192 };
-/* Adding up a part costs what some 30 of its terms do, at 100 GFLOP/s and 20 GB/s: 5 % at most. */
+/* Where rows of the product are columns of a, a layer's widths, and the sums too short to be cut: halves of so many. */
+enum { PANEL_COLS_LEAST = 128 };
+/* Adding up a part costs what some 30 of its terms do, at 100 GFLOP/s and 20 GB/s: 5 % at most. There are 2, 4 or 8
+ * parts, which as many threads share evenly: of half as many terms at least. */
 enum { PART_TERMS = 2048, PARTS = 8, PART_TERMS_LEAST = 640 };
 enum { PRODUCTS_PER_BYTE = 4 }; /* multiplied in the time in which a loop moves a byte */
 enum { GRANULE = 16 };          /* parts begin at multiples: BLAS works on as many at once */
@@ -29,22 +32,30 @@ static struct gnn_gemm_cut cut_into(bool of_sums, uint32_t length, uint32_t coun
         .of_sums = of_sums, .count = (uint32_t)gnn_div_up(length, step), .step = (uint32_t)step};
 }
 
-/* Returns into how many parts a length is cut: of so much each at least, or two of no less than `least`. */
+/* Returns into how many parts a length is cut: of so much each at least, or two of no less than `least`, before they
+ * are rounded (cut_into). */
 static uint32_t parts_of(uint32_t length, uint32_t each, uint32_t least)
 {
     return gnn_max_u32(length / each, length >= 2 * least ? 2 : 1);
+}
+
+static uint32_t next_power_of_two(uint32_t count)
+{
+    return count <= 1 ? 1 : UINT32_C(1) << (32 - __builtin_clz(count - 1));
 }
 
 struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uint32_t inner)
 {
     const uint64_t result_bytes = gnn_max_u64((uint64_t)rows * cols * sizeof(float), 1);
     const uint64_t room = 1 + GNN_GEMM_PARTS_BYTES / result_bytes;
-    const uint32_t wanted = gnn_min_u32(parts_of(inner, PART_TERMS, PART_TERMS_LEAST), PARTS);
-    const uint32_t parts = (uint32_t)gnn_min_u64(wanted, room);
+    const uint32_t wanted = next_power_of_two(parts_of(inner, PART_TERMS, PART_TERMS_LEAST));
+    uint32_t parts = gnn_min_u32(wanted, PARTS);
+    while (parts > room)
+        parts /= 2;
     if (trans_a && parts > 1)
         return cut_into(true, inner, parts, GNN_GEMM_TERMS);
     const uint32_t panel = gnn_min_u32(gnn_max_u32(rows / PANELS, PANEL_ROWS), PANEL_ROWS_MOST);
-    return cut_into(false, rows, parts_of(rows, panel, PANEL_ROWS_LEAST), GRANULE);
+    return cut_into(false, rows, parts_of(rows, panel, trans_a ? PANEL_COLS_LEAST : PANEL_ROWS_LEAST), GRANULE);
 }
 
 struct range {
@@ -144,7 +155,7 @@ static void multiply_parts(const void *loop, uint64_t first, uint64_t end)
     }
 }
 
-static void add_parts(const struct gnn_cpu_product *p)
+void gnn_cpu_add_parts(const struct gnn_cpu_product *p)
 {
     const uint64_t size = (uint64_t)p->c.rows * p->c.cols;
     for (uint32_t k = 1; k < p->cut.count; k++)
@@ -178,7 +189,7 @@ static void multiply_sums(struct gnn_tensor *t, const struct gnn_cpu_product *al
         p.c.data = place(&all->c, h, 0, 0);
         p.beta = all->c.step == 0 && h > 0 ? 1 : all->beta;
         run_calls(t, &p, p.cut.count, multiply_parts);
-        add_parts(&p);
+        gnn_cpu_add_parts(&p);
     }
 }
 
@@ -334,11 +345,6 @@ void gnn_cpu_multiply_terms(const struct gnn_cpu_product *p, uint64_t part, uint
     assert(first >= part * p->cut.step);
     assert(first + count <= (part + 1) * p->cut.step);
     multiply_terms(p, 0, rows, terms, add, out);
-}
-
-void gnn_cpu_add_parts(const struct gnn_cpu_product *p)
-{
-    add_parts(p);
 }
 
 void gnn_cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,

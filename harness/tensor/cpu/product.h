@@ -6,9 +6,14 @@
 #include "harness/tensor/cpu/gemm.h"
 #include "harness/tensor/cpu/tile_kernels.h"
 
+enum {
+    GNN_TILE_ROWS = 6,   /* at a time: their sums of 64 columns fill the registers of AVX-512 */
+    GNN_TILE_TERMS = 64, /* at a time, where a is transposed */
+};
+
 struct gnn_cpu_product {
     bool trans_a, trans_b;
-    uint32_t heads; /* of the next three; gat_rows.h */
+    uint32_t heads; /* of a, b and c; gat_rows.h */
     float alpha, beta;
     struct gnn_head_mat a, b, c;
     uint32_t inner;
@@ -21,10 +26,8 @@ struct gnn_cpu_product {
     gnn_tile_fn *tile[2], *rest[2];
 };
 
-enum { GNN_TILE_ROWS = 6, GNN_TILE_TERMS = 64 };
-
-/* Makes out c = a op(b), or c += a op(b) (add). room (GNN_GEMM_PARTS_BYTES / 2): for b turned round, until the last
- * rows are done; used where trans_b. False: kernels do not pay, or there are none. */
+/* Makes out c = a op(b), or c += a op(b) (add). room (GNN_GEMM_PARTS_BYTES): for b turned round, until the last rows
+ * are done; used where trans_b. False: kernels do not pay, or there are none. */
 bool gnn_cpu_rows_product(struct gnn_tensor *t, struct gnn_mat a, bool trans_b, struct gnn_mat b, bool add,
                           struct gnn_mat c, float *room, struct gnn_cpu_product *out);
 /* Does `count` rows from `first` on; first is a multiple of GNN_TILE_ROWS, and so is count, but for the last rows. */

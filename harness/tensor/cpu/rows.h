@@ -23,6 +23,8 @@ struct gnn_cpu_epilogue {
     const struct gnn_dropout *drop;
 };
 gnn_share_fn gnn_cpu_activate_rows, gnn_cpu_activate_back_rows;
+/* Whether activate_back changes anything. */
+bool gnn_cpu_changes_back(enum gnn_activation act, const struct gnn_dropout *drop);
 
 /* column_sum: blocks of so many rows are summed in float, and the blocks in double: so a sum's rounding does not grow
  * with the rows, and threads may share the blocks. */

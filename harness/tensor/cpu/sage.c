@@ -11,12 +11,11 @@
 enum {
     FORWARD_ROWS = 16 * GNN_TILE_ROWS,                /* 96: of 256 columns 96 KiB */
     BACKWARD_ROWS = GNN_GEMM_TERMS,                   /* of 256 columns 192 KiB */
-    ROWS_LEAST = 4 * FORWARD_ROWS,                    /* of a layer */
-    ROOM = GNN_GEMM_PARTS_BYTES / (int)sizeof(float), /* floats for the parts of a product's sums */
-    HALF_ROOM = ROOM / 2,                             /* for a weight that is turned round */
+    ROWS_LEAST = 4 * FORWARD_ROWS,                    /* of a layer, forward; backward, whose sums are cut (gemm.h) */
+    ROOM = GNN_GEMM_PARTS_BYTES / (int)sizeof(float), /* floats for a product: the back-end has as many again */
 };
 _Static_assert(BACKWARD_ROWS % GNN_TILE_ROWS == 0, "whole tiles of rows");
-_Static_assert(BACKWARD_ROWS % GNN_TILE_TERMS == 0, "whole tiles of terms");
+_Static_assert(BACKWARD_ROWS % GNN_TILE_TERMS == 0, "whole tiles of terms; BLAS is called for none but the last");
 _Static_assert(BACKWARD_ROWS % GNN_CPU_SUM_ROWS == 0, "whole blocks of column sums");
 
 static void check_shapes(const struct gnn_sage *s, const struct gnn_block *b)
@@ -25,13 +24,16 @@ static void check_shapes(const struct gnn_sage *s, const struct gnn_block *b)
     assert(s->y.rows == b->dst_count);
     assert(s->w_l.rows == s->y.cols);
     assert(s->w_l.cols == s->x.cols);
-    assert(s->w_r.rows == s->y.cols);
-    assert(s->w_r.cols == s->x.cols);
+    gnn_same_shape(s->w_r, s->w_l);
 }
 
-static struct gnn_mat targets_of(struct gnn_mat sources, const struct gnn_block *b)
+static void check_gradients(const struct gnn_sage *s, const struct gnn_sage_grad *g)
 {
-    return (struct gnn_mat){sources.data, b->dst_count, sources.cols};
+    gnn_same_shape(g->dy, s->y);
+    gnn_same_shape(g->dw_l, s->w_l);
+    gnn_same_shape(g->dw_r, s->w_r);
+    if (g->dx.data != NULL)
+        gnn_same_shape(g->dx, s->x);
 }
 
 /* ---- forward ---- */
@@ -64,7 +66,8 @@ static bool sage_forward(struct gnn_tensor *t, const struct gnn_sage *s, const s
     check_shapes(s, b);
     if (b->dst_count < ROWS_LEAST ||
         !gnn_cpu_rows_product(t, s->mean, true, s->w_l, false, s->y, room, &loop.of_means) ||
-        !gnn_cpu_rows_product(t, targets_of(s->x, b), true, s->w_r, true, s->y, room + HALF_ROOM, &loop.of_rows))
+        !gnn_cpu_rows_product(t, gnn_mat_head(s->x, b->dst_count), true, s->w_r, true, s->y, room + ROOM,
+                              &loop.of_rows))
         return false;
     const uint64_t row_bytes =
         gnn_cpu_row_bytes(b->edge_count, b->dst_count, s->x.cols) + 4 * sizeof(float) * s->y.cols;
@@ -108,34 +111,43 @@ static void backward_parts(const void *loop, uint64_t first, uint64_t end)
     }
 }
 
-/* Returns whether there are kernels for all of it. */
+/* Returns whether there are kernels for all of it. Parts are all that threads share here: with more threads than parts
+ * single ops are faster, which share the rows' gradients by panels. */
 static bool open_backward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_sage_grad *g,
                           const struct gnn_block *b, struct backward *l)
 {
     const struct gnn_gemm_cut cut = gnn_gemm_cut(true, g->dw_l.rows, g->dw_l.cols, b->dst_count);
+    const struct gnn_mat rows = gnn_mat_head(s->x, b->dst_count);
     float *const room = gnn_cpu_state(t)->parts;
-    if (b->dst_count < ROWS_LEAST || !cut.of_sums ||
+    if (!cut.of_sums || (l->asks_dx && gnn_cpu_threads(t) > cut.count) ||
         !gnn_cpu_terms_product(t, g->dy, s->mean, g->dw_l, &cut, room, &l->dw_l) ||
-        !gnn_cpu_terms_product(t, g->dy, targets_of(s->x, b), g->dw_r, &cut, room + ROOM, &l->dw_r))
+        !gnn_cpu_terms_product(t, g->dy, rows, g->dw_r, &cut, room + ROOM, &l->dw_r))
         return false;
-    return !l->asks_dx || (gnn_cpu_rows_product(t, g->dy, false, s->w_l, false, s->mean, NULL, &l->dmean) &&
-                           gnn_cpu_rows_product(t, g->dy, false, s->w_r, false, targets_of(g->dx, b), NULL, &l->drows));
+    if (!l->asks_dx)
+        return true;
+    const struct gnn_mat drows = gnn_mat_head(g->dx, b->dst_count);
+    return gnn_cpu_rows_product(t, g->dy, false, s->w_l, false, s->mean, NULL, &l->dmean) &&
+           gnn_cpu_rows_product(t, g->dy, false, s->w_r, false, drows, NULL, &l->drows);
 }
 
 static bool sage_backward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_sage_grad *g,
                           const struct gnn_block *b)
 {
     struct gnn_cpu_state *const state = gnn_cpu_state(t);
-    const uint64_t block_count = gnn_div_up(b->dst_count, GNN_CPU_SUM_ROWS), row_bytes = sizeof(float) * g->dy.cols;
+    const uint64_t block_count = gnn_div_up(b->dst_count, GNN_CPU_SUM_ROWS);
     struct backward loop = {
         .epilogue = {.act = s->act, .z = g->dy, .y = s->y, .drop = &s->drop},
-        .has_epilogue = s->act != GNN_ACT_NONE || s->drop.rate > 0,
+        .has_epilogue = gnn_cpu_changes_back(s->act, &s->drop),
         .asks_dx = g->dx.data != NULL,
     };
     check_shapes(s, b);
-    if (!open_backward(t, s, g, b, &loop) || !gnn_cpu_reserve(t, &state->sums, block_count * row_bytes))
+    check_gradients(s, g);
+    if (!open_backward(t, s, g, b, &loop) ||
+        !gnn_cpu_reserve(t, &state->sums, block_count * g->dy.cols * sizeof(float)))
         return false;
     loop.sums = (struct gnn_cpu_column_sum){.z = g->dy, .parts = state->sums.data};
+    const uint64_t row_bytes = sizeof(float) * (g->dy.cols + (loop.asks_dx ? 4 : 2) * (uint64_t)s->x.cols);
+    /* The last part alone calls BLAS, for terms behind whole tiles: one call at a time, as one_product asks. */
     gnn_cpu_share(t, loop.dw_l.cut.count, loop.dw_l.cut.step * row_bytes, backward_parts, &loop);
     gnn_cpu_add_blocks(g->db, &loop.sums);
     gnn_cpu_add_parts(&loop.dw_l);
