@@ -34,6 +34,7 @@ struct gnn_entry_list {
     uint64_t start, window;  /* node IDs */
 };
 
+/* [low, high): of node IDs, or of a class's member numbers. */
 struct gnn_id_interval {
     uint64_t low, high;
 };

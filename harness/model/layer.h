@@ -62,10 +62,10 @@ struct gnn_layer_kind {
      * is there already, and dx (src, in) unless dx.data is NULL. */
     void (*backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                      struct gnn_mat dz, struct gnn_mat dx);
-    /* Forward and backward with the epilogue, where the back-end has one op for all of it: y; and, of dy, the gradients
-     * of every parameter, param[0] too, and dx as above. dy becomes the gradient before the epilogue. Returns false
-     * where it has none for these sizes: nothing was done, and the caller goes op by op. NULL: no back-end has one for
-     * this kind. */
+    /* Forward and backward with the epilogue, where the back-end has one op for all of it. Forward writes y; backward
+     * writes the gradients of every parameter, param[0] too, and dx as above, and turns dy into the gradient before the
+     * epilogue. Returns false where the op is no gain, or kernels or memory are refused: nothing was done, and the
+     * caller goes op by op. NULL: no back-end has one for this kind. */
     bool (*whole_forward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                           struct gnn_mat y, const struct gnn_epilogue *epilogue);
     bool (*whole_backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,

@@ -365,8 +365,8 @@ static void test_initial_values(void **state)
     }
 }
 
-/* The sizes of a model of three layers, whatever its mini-batches', leave places for kernels: with none left products
- * are BLAS' without a word. */
+/* A model of three layers leaves places for kernels, whatever the sizes of its mini-batches: once none are left, BLAS
+ * does the next products, and nothing tells. */
 static void test_kernels_suffice(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void test_kernels_suffice(void **state)
         const struct gnn_model_config config = {.kind = (enum gnn_model_kind)kind,
                                                 .layers = 3,
                                                 .in_dim = 100,
-                                                .hidden = 64,
+                                                .hidden = 256,
                                                 .heads = 4,
                                                 .gat_width_total = true,
                                                 .classes = 47,

@@ -208,6 +208,13 @@ static void mistakes_are_named(void **state)
             fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message, cases[i].part);
         assert_null(job);
     }
+    /* An absolute path is looked for where it says. */
+    struct gnn_job *job = NULL;
+    struct gnn_err err = {0};
+    process_write_file(*state, "job.ini", 0644, "%s", "[a]\nsystem = null\ninclude = /nowhere.ini\n");
+    assert_int_not_equal(gnn_job_open(path, NULL, &job, &err), GNN_OK);
+    assert_non_null(strstr(err.message, "/nowhere.ini"));
+    assert_null(strstr(err.message, "beside this file"));
 }
 
 static void what_cannot_be_run_is_kept_where_asked(void **state)

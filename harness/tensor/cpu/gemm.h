@@ -3,11 +3,12 @@
  * threads, one included: BLAS by itself would cut by its threads, and add up in another order. Internal to the CPU
  * back-end.
  *
- * BLAS packs all that a part reads of b anew. Panels of rows are so high that this costs a per cent at most, and 2.5
- * where a product is just large enough to be halved. Where the result is small and its sums are long, as a weight's
- * gradient is, the sums are cut, and added up in their order, which costs 5 per cent at most. Kernels pack nothing, so
- * that their panels may be low; a transposed b is turned round once for all of them. Once all places for kernels are
- * taken the next sizes are BLAS': of a model of three layers they are half of the places. */
+ * BLAS packs all that a part reads of b anew. Panels of rows are so high that this costs a per cent at most, and
+ * where a product is just large enough to be halved 2.5, or 3.8 if a is transposed. Where the result is small and its
+ * sums are long, as a weight's gradient is, the sums are cut, and added up in their order, which costs 5 per cent at
+ * most. Kernels pack nothing, so that their panels may be low; a transposed b is turned round once for all of them.
+ * Once all places for kernels are taken the next sizes are BLAS'; a model of three layers takes three quarters of the
+ * places at most (op/model: test_kernels_suffice). */
 #ifndef GNN_TENSOR_CPU_GEMM_H
 #define GNN_TENSOR_CPU_GEMM_H
 
@@ -27,8 +28,8 @@ struct gnn_gemm_cut {
     uint32_t step;  /* rows, or terms, of each but the last */
 };
 
-/* The cut of (rows, inner) x (inner, cols) for BLAS, and of sums for kernels. trans_a: rows of the product lie in
- * columns of a. */
+/* The cut of (rows, inner) x (inner, cols) for BLAS, and where a is transposed for kernels too. trans_a: rows of the
+ * product lie in columns of a. */
 struct gnn_gemm_cut gnn_gemm_cut(bool trans_a, uint32_t rows, uint32_t cols, uint32_t inner);
 
 GNN_TENSOR_OP(gemm) gnn_cpu_gemm;

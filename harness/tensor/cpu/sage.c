@@ -11,7 +11,7 @@
 enum {
     FORWARD_ROWS = 16 * GNN_TILE_ROWS,                /* 96: of 256 columns 96 KiB */
     BACKWARD_ROWS = GNN_GEMM_TERMS,                   /* of 256 columns 192 KiB */
-    ROWS_LEAST = 4 * FORWARD_ROWS,                    /* of a layer, forward; backward, whose sums are cut (gemm.h) */
+    ROWS_LEAST = 4 * FORWARD_ROWS,                    /* of a layer, forward; backward asks for sums that are cut */
     ROOM = GNN_GEMM_PARTS_BYTES / (int)sizeof(float), /* floats for a product: the back-end has as many again */
 };
 _Static_assert(BACKWARD_ROWS % GNN_TILE_ROWS == 0, "whole tiles of rows");
@@ -111,8 +111,9 @@ static void backward_parts(const void *loop, uint64_t first, uint64_t end)
     }
 }
 
-/* Returns whether there are kernels for all of it. Parts are all that threads share here: with more threads than parts
- * single ops are faster, which share the rows' gradients by panels. */
+/* Returns whether the way back is done whole: its sums are cut, and there are kernels for all of it. Threads share no
+ * more than the parts here. Where they are more than these and dx is asked for, single ops are faster, which share
+ * rows' gradients by panels. */
 static bool open_backward(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_sage_grad *g,
                           const struct gnn_block *b, struct backward *l)
 {
