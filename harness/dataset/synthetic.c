@@ -48,6 +48,8 @@ static void gather_indices(const struct gnn_content *content, const uint64_t *in
 {
     const struct indices *x = (const struct indices *)content;
     const uint64_t edges = content->size_bytes / content->id_bytes;
+    struct gnn_entries entries;
+    gnn_procedural_collect(x->recipe->graph, &entries);
     for (uint64_t i = 0; i < count;) {
         assert(index[i] < edges);
         const gnn_node node = node_of_edge(x, index[i]);
@@ -63,9 +65,11 @@ static void gather_indices(const struct gnn_content *content, const uint64_t *in
             }
             next++;
         } while (next < count && index[next] >= begin && index[next] < end);
-        gnn_procedural_neighbours(x->recipe->graph, node, (uint32_t)(end - begin), begin, index + i, next - i, out + i);
+        gnn_procedural_add(x->recipe->graph, node, (uint32_t)(end - begin), begin, index + i, next - i, out + i,
+                           &entries);
         i = next;
     }
+    gnn_entries_draw(&entries);
 }
 
 /* Entries are computed in pieces, of which the range takes what it wants. */

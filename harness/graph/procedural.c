@@ -199,11 +199,22 @@ static void add_list(const struct gnn_procedural *g, const struct gnn_entry_list
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out)
 {
-    const struct gnn_entry_list list = list_of(graph, node, degree);
     struct gnn_entries entries;
-    gnn_entries_open(&graph->entry, &entries);
-    add_list(graph, &list, begin, edge_offset, count, out, &entries);
+    gnn_procedural_collect(graph, &entries);
+    gnn_procedural_add(graph, node, degree, begin, edge_offset, count, out, &entries);
     gnn_entries_draw(&entries);
+}
+
+void gnn_procedural_collect(const struct gnn_procedural *graph, struct gnn_entries *entries)
+{
+    gnn_entries_open(&graph->entry, entries);
+}
+
+void gnn_procedural_add(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
+                        const uint64_t *edge_offset, uint64_t count, gnn_node *out, struct gnn_entries *entries)
+{
+    const struct gnn_entry_list list = list_of(graph, node, degree);
+    add_list(graph, &list, begin, edge_offset, count, out, entries);
 }
 
 void gnn_procedural_lists(const struct gnn_procedural *graph, const uint64_t *indptr, gnn_node node, uint64_t first,

@@ -20,6 +20,7 @@
 #define GNN_GRAPH_PROCEDURAL_H
 
 #include "harness/graph/degree_law.h"
+#include "harness/graph/entries.h"
 #include "harness/oocgnn.h"
 
 /* A closed reach: with share above 0 mini-batches see a set K of the nodes alone (reach.h says how it is laid out).
@@ -78,6 +79,11 @@ gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node n
 /* out[i] = the neighbour at edge_offset[i], for offsets of this one list, which begins at edge `begin`. */
 void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                                const uint64_t *edge_offset, uint64_t count, gnn_node *out);
+/* The same for many lists: entries, which gnn_procedural_collect opens, wait until enough have come for each step to be
+ * taken by many, and are all in their `out` once gnn_entries_draw returns. */
+void gnn_procedural_collect(const struct gnn_procedural *graph, struct gnn_entries *entries);
+void gnn_procedural_add(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
+                        const uint64_t *edge_offset, uint64_t count, gnn_node *out, struct gnn_entries *entries);
 /* out (count): edges [first, first + count) of all lists one behind the other, of which node v's are [indptr[v],
  * indptr[v + 1]); `node` is the one whose list holds `first`. */
 void gnn_procedural_lists(const struct gnn_procedural *graph, const uint64_t *indptr, gnn_node node, uint64_t first,
