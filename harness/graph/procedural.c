@@ -196,15 +196,6 @@ static void add_list(const struct gnn_procedural *g, const struct gnn_entry_list
         out[i] = entry_of(g, list, (uint32_t)(edge_offset[i] - begin));
 }
 
-void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
-                               const uint64_t *edge_offset, uint64_t count, gnn_node *out)
-{
-    struct gnn_entries entries;
-    gnn_procedural_collect(graph, &entries);
-    gnn_procedural_add(graph, node, degree, begin, edge_offset, count, out, &entries);
-    gnn_entries_draw(&entries);
-}
-
 void gnn_procedural_collect(const struct gnn_procedural *graph, struct gnn_entries *entries)
 {
     gnn_entries_open(&graph->entry, entries);

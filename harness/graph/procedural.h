@@ -76,11 +76,9 @@ uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph);
 gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
                                   uint32_t position);
 
-/* out[i] = the neighbour at edge_offset[i], for offsets of this one list, which begins at edge `begin`. */
-void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
-                               const uint64_t *edge_offset, uint64_t count, gnn_node *out);
-/* The same for many lists: entries, which gnn_procedural_collect opens, wait until enough have come for each step to be
- * taken by many, and are all in their `out` once gnn_entries_draw returns. */
+/* Entries of many lists wait in `entries`, which gnn_procedural_collect opens, until enough have come for each step to
+ * be taken by many; gnn_entries_draw draws the last ones. gnn_procedural_add: out[i] = the neighbour at edge_offset[i]
+ * of a node's list, which begins at edge `begin`, once gnn_entries_draw has returned. */
 void gnn_procedural_collect(const struct gnn_procedural *graph, struct gnn_entries *entries);
 void gnn_procedural_add(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
                         const uint64_t *edge_offset, uint64_t count, gnn_node *out, struct gnn_entries *entries);

@@ -23,7 +23,7 @@ struct gnn_sage_grad {
     struct gnn_mat dy;         /* (dst_count, out): turned into the gradient before the activation */
     gnn_real *db;              /* (out), written */
     struct gnn_mat dw_l, dw_r; /* (out, in), written */
-    struct gnn_mat dx;         /* (src_count, in), written; data NULL: nobody asks */
+    struct gnn_mat dx;         /* (src_count, in), written unless data is NULL */
 };
 
 struct gnn_sage_ops {

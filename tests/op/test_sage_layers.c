@@ -1,10 +1,9 @@
 /* Training steps of a GraphSAGE whose layers are computed a few rows at a time (harness/tensor/sage.h): to the bit what
  * the same back-end computes op by op, on any number of threads, and near the reference. */
-#include "harness/model/model.h"
 #include "harness/tensor/cpu/kernels.h"
 #include "harness/tensor/cpu/state.h"
 #include "harness/tensor/sage.h"
-#include "tests/support/toy_block.h"
+#include "tests/support/toy_training.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { SEED = 23, STEPS = 3, LAYERS = 3 };
+enum { SEED = 23, LAYERS = 3 };
 
 /* How often the ops did a layer, and how often they left it to the caller. */
 static uint32_t forward_done, forward_left, backward_done, backward_left;
@@ -60,62 +59,21 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 struct data {
     struct gnn_model_config config;
-    struct gnn_batch_view batch;
-    gnn_real *x;
-    int32_t *labels;
+    struct toy_data toy;
 };
 
 static struct data open_data(const struct shape *shape)
 {
-    struct gnn_rng rng = gnn_rng_at(SEED);
-    struct data data = {
-        .config = {.kind = GNN_MODEL_SAGE,
-                   .layers = LAYERS,
-                   .in_dim = shape->in_dim,
-                   .hidden = shape->hidden,
-                   .classes = shape->classes,
-                   .dropout = shape->dropout,
-                   .lr = 0.003,
-                   .seed = 5},
-        .batch = toy_batch(&rng, LAYERS, shape->seeds, shape->growth, (struct toy_degree){0, 10}),
-    };
-    data.x = toy_reals(&rng, (uint64_t)data.batch.node_count * shape->in_dim, -1, 1);
-    data.labels = toy_labels(&rng, shape->seeds, shape->classes);
+    struct data data = {.config = {.kind = GNN_MODEL_SAGE,
+                                   .layers = LAYERS,
+                                   .in_dim = shape->in_dim,
+                                   .hidden = shape->hidden,
+                                   .classes = shape->classes,
+                                   .dropout = shape->dropout,
+                                   .lr = 0.003,
+                                   .seed = 5}};
+    data.toy = toy_data_open(SEED, &data.config, shape->seeds, shape->growth);
     return data;
-}
-
-static void close_data(struct data *data)
-{
-    toy_batch_free(&data->batch);
-    free(data->x);
-    free(data->labels);
-}
-
-/* The losses of the steps, and gradients and values after the last, parameter after parameter. */
-struct outcome {
-    double loss[STEPS];
-    uint64_t count;
-    gnn_real *gradient, *value;
-    uint64_t peak_bytes;
-};
-
-static void copy_params(const struct gnn_model *model, struct outcome *out)
-{
-    for (uint32_t p = 0; p < gnn_model_param_count(model); p++) {
-        const struct gnn_param param = gnn_model_param(model, p);
-        out->count += (uint64_t)param.rows * param.cols;
-    }
-    out->gradient = calloc(out->count + 1, sizeof *out->gradient);
-    out->value = calloc(out->count + 1, sizeof *out->value);
-    assert_true(out->gradient != NULL && out->value != NULL);
-    uint64_t at = 0;
-    for (uint32_t p = 0; p < gnn_model_param_count(model); p++) {
-        const struct gnn_param param = gnn_model_param(model, p);
-        const uint64_t count = (uint64_t)param.rows * param.cols;
-        memcpy(out->gradient + at, param.grad, count * sizeof *out->gradient);
-        memcpy(out->value + at, param.value, count * sizeof *out->value);
-        at += count;
-    }
 }
 
 /* How a model trains: sage: the ops for whole layers; NULL: op by op. */
@@ -157,54 +115,24 @@ static void close_bed(struct bed *bed)
     assert_int_equal(bed->memory.current_bytes, 0);
 }
 
-/* GNN_ENOMEM where a step's memory was refused. */
-static enum gnn_status train_bed(struct bed *bed, struct data *data, struct outcome *out)
-{
-    *out = (struct outcome){.count = 0};
-    for (uint32_t s = 0; s < STEPS; s++) {
-        struct gnn_step_result result;
-        data->batch.batch = s;
-        const enum gnn_status status = gnn_model_train(bed->model, &data->batch, data->x, data->labels, &result, NULL);
-        if (status != GNN_OK)
-            return status;
-        assert_true(result.finite);
-        out->loss[s] = result.loss;
-    }
-    copy_params(bed->model, out);
-    out->peak_bytes = bed->memory.peak_bytes;
-    return GNN_OK;
-}
-
-static struct outcome train_way(const struct gnn_tensor_ops *table, const struct way *way, struct data *data)
+static struct toy_outcome train_way(const struct gnn_tensor_ops *table, const struct way *way, struct data *data)
 {
     struct bed bed;
-    struct outcome out;
+    struct toy_outcome out;
     open_bed(table, way, data, &bed);
-    assert_int_equal(train_bed(&bed, data, &out), GNN_OK);
+    assert_int_equal(toy_train(bed.model, &data->toy, &out), GNN_OK);
+    out.peak_bytes = bed.memory.peak_bytes;
     close_bed(&bed);
     return out;
 }
 
-static struct outcome train(const struct gnn_tensor_ops *table, const struct gnn_sage_ops *sage, uint32_t threads,
-                            struct data *data)
+static struct toy_outcome train(const struct gnn_tensor_ops *table, const struct gnn_sage_ops *sage, uint32_t threads,
+                                struct data *data)
 {
     return train_way(table, &(struct way){.sage = sage, .threads = threads}, data);
 }
 
-static void free_outcome(struct outcome *out)
-{
-    free(out->gradient);
-    free(out->value);
-}
-
-static bool same_bits(const struct outcome *a, const struct outcome *b)
-{
-    const uint64_t bytes = a->count * sizeof *a->value;
-    return memcmp(a->loss, b->loss, sizeof a->loss) == 0 && memcmp(a->gradient, b->gradient, bytes) == 0 &&
-           memcmp(a->value, b->value, bytes) == 0;
-}
-
-static void check_close(const struct outcome *got, const struct outcome *want)
+static void check_close(const struct toy_outcome *got, const struct toy_outcome *want)
 {
     double scale = 0;
     assert_int_equal(got->count, want->count);
@@ -214,7 +142,7 @@ static void check_close(const struct outcome *got, const struct outcome *want)
         if (!(fabs((double)got->gradient[k] - (double)want->gradient[k]) <= 1e-4 * scale))
             fail_msg("gradient %llu is %.9g, the reference's %.9g, the largest %.3g", (unsigned long long)k,
                      (double)got->gradient[k], (double)want->gradient[k], scale);
-    for (uint32_t s = 0; s < STEPS; s++)
+    for (uint32_t s = 0; s < TOY_STEPS; s++)
         if (!(fabs(got->loss[s] - want->loss[s]) <= 1e-5 * want->loss[s]))
             fail_msg("loss %u is %.9g, the reference's %.9g", s, got->loss[s], want->loss[s]);
 }
@@ -225,19 +153,19 @@ static void test_as_op_by_op(void **state)
     need_kernels();
     for (size_t k = 0; k < SHAPES; k++) {
         struct data data = open_data(&shapes[k]);
-        struct outcome one = train(&gnn_tensor_cpu, NULL, 1, &data);
-        struct outcome ref = train(&gnn_tensor_ref, NULL, 1, &data);
+        struct toy_outcome one = train(&gnn_tensor_cpu, NULL, 1, &data);
+        struct toy_outcome ref = train(&gnn_tensor_ref, NULL, 1, &data);
         for (uint32_t threads = 1; threads <= 3; threads++) {
-            struct outcome whole = train(&gnn_tensor_cpu, &counted, threads, &data);
-            if (!same_bits(&whole, &one))
+            struct toy_outcome whole = train(&gnn_tensor_cpu, &counted, threads, &data);
+            if (!toy_same_bits(&whole, &one))
                 fail_msg("shape %zu, %u threads: other bits than op by op on one", k, threads);
             if (threads == 1)
                 check_close(&whole, &ref);
-            free_outcome(&whole);
+            toy_outcome_free(&whole);
         }
-        free_outcome(&one);
-        free_outcome(&ref);
-        close_data(&data);
+        toy_outcome_free(&one);
+        toy_outcome_free(&ref);
+        toy_data_close(&data.toy);
     }
 }
 
@@ -253,14 +181,14 @@ static void test_without_kernels_and_buffers(void **state)
     };
     for (uint32_t k = 0; k < 2; k++) {
         forward_done = backward_done = 0;
-        struct outcome whole = train_way(&gnn_tensor_cpu, &ways[k][0], &data),
-                       single = train_way(&gnn_tensor_cpu, &ways[k][1], &data);
-        assert_int_equal(forward_done + backward_done, k == 0 || gnn_narrow_kernels() == NULL ? 0 : 4 * STEPS);
-        assert_true(same_bits(&whole, &single));
-        free_outcome(&whole);
-        free_outcome(&single);
+        struct toy_outcome whole = train_way(&gnn_tensor_cpu, &ways[k][0], &data),
+                           single = train_way(&gnn_tensor_cpu, &ways[k][1], &data);
+        assert_int_equal(forward_done + backward_done, k == 0 || gnn_narrow_kernels() == NULL ? 0 : 4 * TOY_STEPS);
+        assert_true(toy_same_bits(&whole, &single));
+        toy_outcome_free(&whole);
+        toy_outcome_free(&single);
     }
-    close_data(&data);
+    toy_data_close(&data.toy);
 }
 
 /* Refuses each allocation of the steps in turn: the step fails, or does without, to the same bits. */
@@ -268,25 +196,25 @@ static void test_memory_refused(void **state)
 {
     (void)state;
     struct data data = open_data(&shapes[0]);
-    struct outcome one = train(&gnn_tensor_cpu, NULL, 1, &data);
+    struct toy_outcome one = train(&gnn_tensor_cpu, NULL, 1, &data);
     uint32_t done_without = 0;
     bool more = true;
     for (uint64_t nth = 1; more; nth++) {
         struct bed bed;
-        struct outcome out;
+        struct toy_outcome out;
         open_bed(&gnn_tensor_cpu, &(struct way){.sage = &counted, .threads = 1, .fail_after = nth}, &data, &bed);
-        const enum gnn_status status = train_bed(&bed, &data, &out);
+        const enum gnn_status status = toy_train(bed.model, &data.toy, &out);
         more = bed.memory.allocations >= bed.memory.fail_after;
         assert_true(status == GNN_OK || (status == GNN_ENOMEM && more));
-        assert_true(status != GNN_OK || same_bits(&out, &one));
+        assert_true(status != GNN_OK || toy_same_bits(&out, &one));
         done_without += status == GNN_OK && more;
-        free_outcome(&out);
+        toy_outcome_free(&out);
         close_bed(&bed);
     }
     /* a transpose, and sums of columns in two layers */
     assert_int_equal(done_without, gnn_narrow_kernels() == NULL ? 1 : 3);
-    free_outcome(&one);
-    close_data(&data);
+    toy_outcome_free(&one);
+    toy_data_close(&data.toy);
 }
 
 /* Layers of many rows are done whole, both the first one and one whose input has a gradient; small ones are not. Three
@@ -296,19 +224,19 @@ static void test_which_layers(void **state)
     (void)state;
     need_kernels();
     struct data data = open_data(&shapes[0]);
-    assert_int_equal(data.batch.blocks[2].dst_count, 150);
-    assert_int_equal(data.batch.blocks[1].dst_count, 1500);
+    assert_int_equal(data.toy.batch.blocks[2].dst_count, 150);
+    assert_int_equal(data.toy.batch.blocks[1].dst_count, 1500);
     for (uint32_t threads = 2; threads <= 3; threads++) {
         const uint32_t whole_back = threads == 2 ? 2 : 1;
         forward_done = forward_left = backward_done = backward_left = 0;
-        struct outcome out = train(&gnn_tensor_cpu, &counted, threads, &data);
-        assert_int_equal(forward_done, 2 * STEPS);
-        assert_int_equal(forward_left, STEPS);
-        assert_int_equal(backward_done, whole_back * STEPS);
-        assert_int_equal(backward_left, (LAYERS - whole_back) * STEPS);
-        free_outcome(&out);
+        struct toy_outcome out = train(&gnn_tensor_cpu, &counted, threads, &data);
+        assert_int_equal(forward_done, 2 * TOY_STEPS);
+        assert_int_equal(forward_left, TOY_STEPS);
+        assert_int_equal(backward_done, whole_back * TOY_STEPS);
+        assert_int_equal(backward_left, (LAYERS - whole_back) * TOY_STEPS);
+        toy_outcome_free(&out);
     }
-    close_data(&data);
+    toy_data_close(&data.toy);
 }
 
 /* What whole layers take beside single ops on one thread: the sums of each 64 rows, which those keep on two. */
@@ -317,14 +245,14 @@ static void test_memory(void **state)
     (void)state;
     for (size_t k = 0; k < SHAPES; k++) {
         struct data data = open_data(&shapes[k]);
-        struct outcome whole = train(&gnn_tensor_cpu, gnn_tensor_cpu.sage, 1, &data),
-                       single = train(&gnn_tensor_cpu, NULL, 1, &data);
+        struct toy_outcome whole = train(&gnn_tensor_cpu, gnn_tensor_cpu.sage, 1, &data),
+                           single = train(&gnn_tensor_cpu, NULL, 1, &data);
         const uint64_t widest = gnn_max_u64(shapes[k].hidden, shapes[k].classes),
-                       sums = gnn_div_up(data.batch.blocks[0].dst_count, 64) * widest * sizeof(gnn_real);
+                       sums = gnn_div_up(data.toy.batch.blocks[0].dst_count, 64) * widest * sizeof(gnn_real);
         assert_true(whole.peak_bytes <= single.peak_bytes + sums + sums / 8); /* memory is kept with some slack */
-        free_outcome(&whole);
-        free_outcome(&single);
-        close_data(&data);
+        toy_outcome_free(&whole);
+        toy_outcome_free(&single);
+        toy_data_close(&data.toy);
     }
 }
 

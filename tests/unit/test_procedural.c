@@ -3,6 +3,7 @@
 #include "harness/graph/permute.h"
 #include "harness/graph/procedural.h"
 #include "tests/support/must.h"
+#include "tests/support/neighbours.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -103,7 +104,7 @@ static void check_together(const struct gnn_procedural *graph, gnn_node node, ui
     uint32_t count = 0;
     for (uint32_t k = 0; k < degree && count < ENTRIES_MAX; k += step)
         offsets[count++] = k;
-    gnn_procedural_neighbours(graph, node, degree, 0, offsets, count, got);
+    draw_neighbours(graph, node, degree, 0, offsets, count, got);
     for (uint32_t i = 0; i < count; i++)
         if (got[i] != gnn_procedural_neighbour(graph, node, degree, (uint32_t)offsets[i]))
             fail_msg("node %u, position %u of %u: %u alone, %u together", node, (uint32_t)offsets[i], degree,
@@ -168,7 +169,7 @@ static void test_many_at_once(void **state)
             const uint32_t degree = degrees[0], count = degree < COUNT ? degree : COUNT;
             for (uint32_t i = 0; i < count; i++)
                 offsets[i] = begin + (degree - 1 - i); /* in any order */
-            gnn_procedural_neighbours(graph, first, degree, begin, offsets, count, got);
+            draw_neighbours(graph, first, degree, begin, offsets, count, got);
             for (uint32_t i = 0; i < count; i++)
                 assert_int_equal(got[i], gnn_procedural_neighbour(graph, first, degree, degree - 1 - i));
         }
