@@ -105,11 +105,11 @@ if [ $test_package = found ]; then
     exit 4
 fi
 
-may_apt_install() {
+may_install() {
     command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
 }
 
-install() {
+apt_install() {
     local root=()
     [ "$(id -u)" -eq 0 ] || root=(sudo -n)
     echo "setup: installing $*" >&2
