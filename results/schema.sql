@@ -113,7 +113,7 @@ CREATE TABLE stages ( -- summed over a stage's workers; wall = work + waits with
     items            INTEGER, -- mini-batches that left the stage
     wall_ns          INTEGER, -- of all workers together
     work_ns          INTEGER, -- not waiting
-    cpu_ns           INTEGER, -- as the kernel charged it; work_ns is at most this and queued_ns
+    cpu_ns           INTEGER, -- as the kernel charged it; what work_ns has beyond this and queued_ns is looked at
     queued_ns        INTEGER, -- runnable without a core; NULL where the kernel does not tell
     wait_io_ns       INTEGER, -- for reads, writes and page faults
     wait_queue_ns    INTEGER, -- for another stage: a queue empty or full

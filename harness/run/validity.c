@@ -188,10 +188,13 @@ static bool device_within_epoch(const struct context *c)
     return true;
 }
 
-/* Work is what was computed or stood in line for a core, as the kernel counted it. What is more is a wait that nobody
- * named. A tenth of the time is left to what the kernel's clocks leave out (interrupts), and 20 ms a worker to a stage
- * that hardly ran. What a hypervisor took is in neither clock of a thread: no stage lost more than all cores did. What
- * a GPU's driver slept in its calls is a wait as well: the back-end looks. */
+/* Checks that a stage's work is time on a core or in line for one, as the kernel counted both. What is more is a wait
+ * that nothing named. Allowed for are a tenth of the stage's time, which the kernel's clocks may leave out
+ * (interrupts), 20 ms a worker, and once more the time in line: a verdict may not depend on the machine's other work.
+ * A stage whose workers ran for less than a second is not judged, as a few turns of other processes weigh as much as a
+ * wait there.
+ * What a hypervisor took is in neither clock of a thread: no stage lost more than all cores did. What a GPU's driver
+ * slept in its calls is a wait as well, which the back-end reports. */
 static bool work_explained(const struct context *c)
 {
     for (uint32_t i = 0; i < c->run->epoch_count; i++) {
@@ -200,10 +203,13 @@ static bool work_explained(const struct context *c)
             const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];
             if (st->queued_ns == GNN_UNKNOWN || st->cpu_ns == GNN_UNKNOWN || st->work_ns == GNN_UNKNOWN)
                 continue;
+            if (st->wall_ns < gnn_mul_bytes(st->workers, 1000000000))
+                continue;
             const uint64_t known_ns = gnn_add_bytes(st->cpu_ns, st->queued_ns);
             const uint64_t seen_ns = gnn_add_bytes(known_ns, stolen_ns == GNN_UNKNOWN ? 0 : stolen_ns);
             const uint64_t unseen_ns = st->wall_ns / 10 + gnn_mul_bytes(st->workers, 20000000);
-            if (st->work_ns <= gnn_add_bytes(seen_ns, unseen_ns))
+            const uint64_t allowed_ns = gnn_add_bytes(unseen_ns, st->queued_ns);
+            if (st->work_ns <= gnn_add_bytes(seen_ns, allowed_ns))
                 continue;
             return BROKEN(c,
                           "epoch %u stage %s: %" PRIu64 " ns of work, but %" PRIu64 " ns on a core and %" PRIu64

@@ -189,13 +189,16 @@ static void wait_lost(struct fixture *f)
     stage->wait_io_ns = 0;
 }
 
-/* Work is the stage's CPU time, 1 s in line, a tenth of its time and 20 ms a worker; then one more nanosecond. */
+/* Work is the stage's CPU time, 50 ms in line and as much again, a tenth of its time and 20 ms a worker; then more. */
 static void fill_the_tenth(struct gnn_record_stage *stage, uint64_t more_ns)
 {
     const uint64_t work_ns = stage->work_ns;
-    stage->queued_ns = 1000000000;
-    stage->work_ns = stage->cpu_ns + stage->queued_ns + stage->wall_ns / 10 + stage->workers * 20000000 + more_ns;
-    stage->wait_queue_ns -= stage->work_ns - work_ns;
+    stage->queued_ns = 50000000;
+    stage->work_ns = stage->cpu_ns + 2 * stage->queued_ns + stage->wall_ns / 10 + stage->workers * 20000000 + more_ns;
+    const uint64_t moved_ns = stage->work_ns - work_ns;
+    const uint64_t of_queue_ns = moved_ns < stage->wait_queue_ns ? moved_ns : stage->wait_queue_ns;
+    stage->wait_queue_ns -= of_queue_ns;
+    stage->wait_io_ns -= moved_ns - of_queue_ns;
 }
 
 static void wait_lost_beyond_the_tenth(struct fixture *f)
@@ -221,6 +224,21 @@ static void stolen_in_another_epoch(struct fixture *f)
 {
     give_stolen(&f->run.epochs[1]);
     fill_the_tenth(&f->run.epochs[0].stages[0], 1);
+}
+
+/* Makes the time of each of a stage's workers `ns`, and half of it work that no clock saw. */
+static void last(struct gnn_record_stage *stage, uint64_t ns)
+{
+    stage->wall_ns = stage->workers * ns;
+    stage->work_ns = stage->wall_ns / 2;
+    stage->cpu_ns = 0;
+    stage->wait_io_ns = stage->wall_ns - stage->work_ns;
+    stage->wait_resource_ns = stage->wait_queue_ns = 0;
+}
+
+static void wait_lost_in_a_second(struct fixture *f)
+{
+    last(&f->run.epochs[1].stages[1], 1000000000);
 }
 
 static void wait_lost_beside_a_gpu(struct fixture *f)
@@ -259,6 +277,7 @@ static const struct {
     {wait_lost_beyond_the_tenth, "a wait was not counted"},
     {wait_lost_beyond_what_was_stolen, "a wait was not counted"},
     {stolen_in_another_epoch, "a wait was not counted"},
+    {wait_lost_in_a_second, "a wait was not counted"},
     {wait_lost_beside_a_gpu, "a wait was not counted"},
     {no_stage, "no stage"},
     {gpu_beyond_the_epoch, "epoch 1: the GPU was busy for"},
@@ -374,6 +393,11 @@ static void stolen(struct fixture *f)
     fill_the_tenth(&f->run.epochs[0].stages[0], 1000000000);
 }
 
+static void shorter_than_a_second(struct fixture *f)
+{
+    last(&f->run.epochs[1].stages[1], 999999999);
+}
+
 static void no_clock_of_the_queue(struct fixture *f)
 {
     wait_lost(f);
@@ -383,10 +407,22 @@ static void no_clock_of_the_queue(struct fixture *f)
 static void sound_runs_pass(void **state)
 {
     (void)state;
-    void (*const variants[])(struct fixture * f) = {
-        leave,       within_one_percent, gpu_all_the_epoch,  counters_lag, buffered_reads,
-        mapped,      no_counting_group,  program_cap,        warm_by_wish, sampling_alone,
-        max_batches, epochs_that_differ, in_line_for_a_core, stolen,       no_clock_of_the_queue};
+    void (*const variants[])(struct fixture * f) = {leave,
+                                                    within_one_percent,
+                                                    gpu_all_the_epoch,
+                                                    counters_lag,
+                                                    buffered_reads,
+                                                    mapped,
+                                                    no_counting_group,
+                                                    program_cap,
+                                                    warm_by_wish,
+                                                    sampling_alone,
+                                                    max_batches,
+                                                    epochs_that_differ,
+                                                    in_line_for_a_core,
+                                                    stolen,
+                                                    shorter_than_a_second,
+                                                    no_clock_of_the_queue};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);
