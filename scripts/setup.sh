@@ -67,7 +67,7 @@ missing=()
 wanted=()
 for group in "$@"; do
     if [ -z "${packages[$group]:-}" ]; then
-        echo "setup: no package group '$group'; there are: ${!packages[*]}" >&2
+        echo "setup: unknown package group '$group'. The groups are: $(printf '%s\n' "${!packages[@]}" | sort | paste -sd " ")" >&2
         exit 2
     fi
     for package in ${packages[$group]}; do
@@ -106,29 +106,44 @@ if [ $test_package = found ]; then
 fi
 
 may_install() {
-    command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
+    [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
+}
+
+apt() {
+    local root=()
+    [ "$(id -u)" -eq 0 ] || root=(sudo -n)
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >/dev/null
 }
 
 apt_install() {
-    local root=()
-    [ "$(id -u)" -eq 0 ] || root=(sudo -n)
     echo "setup: installing $*" >&2
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    apt install -y --no-install-recommends "$@"
+}
+
+# Says why the packages are still missing and what to type, and ends with status 4.
+missing_because() {
+    {
+        echo "setup: cannot install the missing packages: ${missing[*]}"
+        echo "$1"
+        echo "$2"
+        echo "    sudo apt-get update && sudo apt-get install -y ${missing[*]}"
+    } >&2
+    exit 4
 }
 
 if [ ${#missing[@]} -gt 0 ]; then
     if ! command -v apt-get >/dev/null; then
-        echo "setup: this is neither Debian nor Ubuntu; install the equivalents of: ${missing[*]}" >&2
+        echo "setup: cannot install the missing packages: ${missing[*]}" >&2
+        echo "These are Debian's and Ubuntu's names, and this system has no apt-get." >&2
+        echo "Install the equivalent packages with this system's package manager, then run the command again." >&2
         exit 4
     fi
-    if ! may_install; then
-        echo "setup: missing packages, and no permission to install them. Type:" >&2
-        echo "    sudo apt-get install -y ${missing[*]}" >&2
-        exit 4
-    fi
-    if [ "$(id -u)" -eq 0 ]; then apt-get update -qq; else sudo -n apt-get update -qq; fi
-    apt_install "${missing[@]}"
+    may_install || missing_because "This user is not root and has no sudo without a password." "Run this command, then try again:"
+    apt update ||
+        missing_because "'apt-get update' failed with the message above." "Check the network and /etc/apt/sources.list, then run:"
+    apt_install "${missing[@]}" ||
+        missing_because "'apt-get install' failed with the message above." "Solve what it reports, then run:"
     for package in "${wanted[@]}"; do
-        apt_install "$package" || echo "setup: $package cannot be installed: it is done without" >&2
+        apt_install "$package" || echo "setup: cannot install $package, which is optional; continuing without it" >&2
     done
 fi
