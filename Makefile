@@ -10,6 +10,7 @@
 #   make fuzz            libFuzzer over every parser, T= seconds each, TARGETS= some of tests/fuzz/corpus, JOBS= at a time
 #   make mutate          changes a line of the sources at a time and asks the quick suite: MUTATE= passes options
 #   make test-vm         the distribution's kernel in an emulated machine with NVMe drives: VM= passes parts and --out FILE
+#   make test-bare       both README commands on a minimal Debian root, without and with control groups: BARE= passes options
 #   make test-gpu        what only a GPU can show, under eight minutes; skipped with a message where there is none
 #   make bench-gpu       a GPU's rates, training steps against their roofline and PyTorch, transfers, an epoch's floors
 #   make gpu-bundle      build/gpu-bundle, which runs both on a GPU machine that has neither source nor packages
@@ -90,7 +91,7 @@ STAND_IN := $(BUILD)/tests/support/stand_in_cuda.so
 # What sums between several of it, in NCCL's place.
 STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 
-.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm bench bench-peers agree test-gpu bench-gpu gpu-bundle install format lint lint-c
+.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm test-bare bench bench-peers agree test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
@@ -266,6 +267,11 @@ mutate:
 test-vm: setup-test
 	@scripts/setup.sh vm || true
 	@MAKE='$(MAKE)' scripts/vm/run.sh $(VM)
+
+# Needs root.
+test-bare:
+	@scripts/setup.sh bare
+	@scripts/bare.sh $(BARE)
 
 bench:
 	@scripts/setup.sh build bench

@@ -2,7 +2,7 @@
 # Installs what the build, the tests and the demo need, by name, through apt, when it is missing and this may be done;
 # otherwise prints the command to type and ends with status 4. Installs nothing when nothing is missing; with what is
 # missing also what there is more of something with, if it can be had.
-#   scripts/setup.sh GROUP...        groups: build demo test bench lint fuzz mutate peers gate browser vm
+#   scripts/setup.sh GROUP...        groups: build demo test bench lint fuzz mutate peers gate browser vm bare
 #   scripts/setup.sh check GROUP...  installs nothing and does not ask apt: looks for the compiler and, through pkg-config,
 #                                    for the libraries; prints in one line what it found, or what is missing
 #   scripts/setup.sh libxsmm         prints the version of the libxsmm that can be linked, or nothing
@@ -19,6 +19,7 @@ declare -A packages=(
     [mutate]="python3-venv"
     [peers]="python3-venv gcc binutils"
     [vm]="qemu-system-x86 e2fsprogs cpio busybox-static"
+    [bare]="debootstrap mount"
     [gate]="valgrind"
     [browser]="chromium"
 )
