@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Runs test programs, each under a time limit, and closes with one line of totals.
+# Runs test programs, each under limits, and closes with one line of totals.
 #   scripts/run_tests.sh LOGDIR PROGRAM...
 # A program is a cmocka binary, or a script that closes with cmocka's summary lines. What failed is shown whole.
+#
+# A program with its children may take TEST_CPU_LIMIT_S seconds of processor time, however long it stands in line for a
+# processor. TEST_LIMIT_S, of the wall clock, is for what hangs.
 #
 # Where there are two processors, two programs run at a time as far as tests/lanes.txt allows, those of one word in the order
 # of its lines: what shares, two by two; then what stands alone, with nothing beside it but what computes, at the lowest
@@ -12,11 +15,14 @@ set -uo pipefail
 log_dir=$1
 shift
 programs=("$@")
-limit_s=${TEST_LIMIT_S:-300}
+limit_s=${TEST_LIMIT_S:-1800}
+cpu_limit_s=${TEST_CPU_LIMIT_S:-300}
+ticks_per_s=$(getconf CLK_TCK)
 lanes=${TEST_LANES:-$(nproc 2>/dev/null || echo 1)}
 lanes_file=${TEST_LANES_FILE:-tests/lanes.txt}
 mkdir -p "$log_dir"
-state=$(mktemp -d) # N: program N was taken; N.end: how it ended
+state=$(mktemp -d) # N: program N was taken; N.pid: its process; N.cpu: its seconds of processor time; N.end: how it ended
+mkfifo "$state/never" # nobody writes to it: to read it is to wait
 lane=
 printed=0 passed=0 failed=0 skipped=0
 
@@ -67,16 +73,56 @@ log_of() {
     echo "$log_dir/${key/\//.}.log"
 }
 
+# Clock ticks of processor time that a process has taken with what descends from it or is in its group, the children that
+# ended and were waited for included.
+ticks_of() {
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v top="$1" '
+        { pid = $1; sub(/^.*\) /, ""); parent[pid] = $2; group[pid] = $3; took[pid] = $12 + $13 + $14 + $15 }
+        END { for (pid in took) {
+                  for (p = pid; p != top && p in parent; p = parent[p]) continue
+                  if (p == top || group[pid] == top) ticks += took[pid]
+              }
+              print ticks + 0 }'
+}
+
+# Looks once a second at what program N takes, and stops it at the limit. (ulimit -t counts every process by itself.)
+watch() {
+    local pid ticks never start_s=$SECONDS
+    exec {never}<>"$state/never"
+    until read -r -t 1 -u "$never" || [ ! -d "$state" ]; do
+        read -r pid 2>/dev/null <"$state/$1.pid" || continue
+        kill -0 "$pid" 2>/dev/null || return 0
+        ticks=$(ticks_of "$pid")
+        echo $((ticks / ticks_per_s)) >"$state/$1.cpu"
+        [ "$ticks" -ge $((cpu_limit_s * ticks_per_s)) ] || continue
+        echo "stopped: $((ticks / ticks_per_s)) s of processor time, TEST_CPU_LIMIT_S is $cpu_limit_s;" \
+            "$((SECONDS - start_s)) s by the clock, TEST_LIMIT_S is $limit_s" >>"$(log_of "$1")"
+        kill "$pid" 2>/dev/null
+        return 0
+    done
+}
+
 # Runs program N unless another lane has taken it.
 run() {
-    local start_s=$SECONDS status
+    local start_s=$SECONDS status watcher cpu_s=0
     mkdir "$state/$1" 2>/dev/null || return 0
+    : >"$(log_of "$1")"
+    watch "$1" </dev/null >/dev/null 2>&1 &
+    watcher=$!
     (
+        echo $BASHPID >"$state/$1.pid"
         [ -z "${beside:-}" ] || echo $BASHPID >"$state/beside"
         [ "${kinds[$1]}" != computes ] || export TMPDIR=$memory_dir
         exec timeout --kill-after=10 "$limit_s" "${programs[$1]}"
-    ) >"$(log_of "$1")" 2>&1 </dev/null
+    ) >>"$(log_of "$1")" 2>&1 </dev/null
     status=$?
+    kill "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    if [ "$status" -eq 124 ] || { [ "$status" -eq 137 ] && [ $((SECONDS - start_s)) -ge "$limit_s" ]; }; then
+        [ ! -s "$state/$1.cpu" ] || cpu_s=$(cat "$state/$1.cpu")
+        echo "stopped: $((SECONDS - start_s)) s by the clock, TEST_LIMIT_S is $limit_s;" \
+            "$cpu_s s of processor time, TEST_CPU_LIMIT_S is $cpu_limit_s" >>"$(log_of "$1")"
+    fi
     [ -z "${beside:-}" ] || rm -f "$state/beside"
     echo "$status $((SECONDS - start_s))" >"$state/$1.part"
     mv "$state/$1.part" "$state/$1.end"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../support/verdict.sh"
 evidence=("$dir/out")
 export TEST_LANES_FILE=$dir/lanes.txt
-unset TEST_LIMIT_S
+unset TEST_LIMIT_S TEST_CPU_LIMIT_S
 
 # program FOLDER/NAME BODY: tells when it begins and ends, and runs BODY in between.
 program() {
@@ -62,6 +62,18 @@ TEST_LIMIT_S=1 run 2 alone/hangs shares/b shares/a shares/crash computes/fails a
 [ $? -eq 1 ] && [ "$(tail -1 "$dir/out")" = "3 passed, 4 failed, 0 skipped" ] && grep -q 'what went wrong' "$dir/out" &&
     [ "$(grep -c '^---- .* ended with status' "$dir/out")" -eq 3 ]
 verdict "a failure in any lane is shown with its output, a crash and a hang too" $?
+
+# What counts is processor time, of children that ended too; the clock is for what takes none.
+program computes/busy 'while :; do :; done'
+program computes/forks 'while :; do (for ((i = 0; i < 20000; i++)); do :; done); done'
+program alone/slow 'sleep 3'
+TEST_CPU_LIMIT_S=1 TEST_LIMIT_S=60 run 1 alone/slow computes/busy computes/forks
+[ $? -eq 1 ] && [ "$(tail -1 "$dir/out")" = "1 passed, 2 failed, 0 skipped" ] &&
+    [ "$(grep -cE '^stopped: [1-9][0-9]* s of processor time, TEST_CPU_LIMIT_S is 1; [0-9]+ s by the clock, TEST_LIMIT_S is 60$' "$dir/out")" -eq 2 ]
+verdict "what takes too much processor time is stopped, what is slow is not" $?
+TEST_CPU_LIMIT_S=60 TEST_LIMIT_S=2 run 2 alone/hangs
+[ $? -eq 1 ] && grep -qE '^stopped: [2-9] s by the clock, TEST_LIMIT_S is 2; 0 s of processor time, TEST_CPU_LIMIT_S is 60$' "$dir/out"
+verdict "what hangs is stopped by the clock" $?
 
 program computes/writes "echo \"\$TMPDIR\" >'$dir/tmpdir'"
 (unset TMPDIR && run 2 computes/writes alone/b) && grep -q '^/' "$dir/tmpdir" && (TMPDIR=$dir run 2 computes/writes alone/b) &&
