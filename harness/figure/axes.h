@@ -1,4 +1,4 @@
-/* Running through the combinations of a figure's axes. */
+/* Running through the combinations of a figure's axes, and how their values are shown. */
 #ifndef GNN_FIGURE_AXES_H
 #define GNN_FIGURE_AXES_H
 
@@ -15,5 +15,11 @@ static inline bool gnn_axes_next(const struct gnn_paper_figure *figure, uint32_t
     }
     return false;
 }
+
+enum { GNN_AXIS_LABEL = 40 };
+
+/* Returns value i of an axis as tables and pictures show it. A memory limit at a scale is the one that the runs had:
+ * "80.0 MiB" for 8000M at 1/100. Any other value is shown as the file has it. `text` may hold the answer. */
+const char *gnn_axis_label(const struct gnn_paper_figure *figure, uint32_t axis, uint32_t i, char text[GNN_AXIS_LABEL]);
 
 #endif

@@ -376,23 +376,24 @@ static uint32_t tic_count(const struct gnn_paper_figure *figure, int shape)
     return shapes[shape].put == put_classes ? figure->metric_count : figure->axes[0].count;
 }
 
-static const char *tic_name(const struct gnn_paper_figure *figure, int shape, uint32_t i)
+static const char *tic_name(const struct gnn_paper_figure *figure, int shape, uint32_t i, char text[GNN_AXIS_LABEL])
 {
-    return shapes[shape].put == put_classes ? class_of(figure->metrics[i]) : figure->axes[0].values[i];
+    return shapes[shape].put == put_classes ? class_of(figure->metrics[i]) : gnn_axis_label(figure, 0, i, text);
 }
 
 /* The names of the places of x, turned where they would run into each other. */
 static void put_tics(const struct gnn_paper_figure *figure, int shape, FILE *script)
 {
+    char text[GNN_AXIS_LABEL];
     size_t characters = 0;
     for (uint32_t i = 0; i < tic_count(figure, shape); i++)
-        characters += strlen(tic_name(figure, shape, i));
+        characters += strlen(tic_name(figure, shape, i, text));
     const bool turned = characters > TIC_CHARACTERS || shapes[shape].put == put_classes;
     (void)fprintf(script, "turned = %d\nset xtics nomirror scale 0 %s (", turned ? 1 : 0,
                   turned ? "rotate by 25 right" : "norotate");
     for (uint32_t i = 0; i < tic_count(figure, shape); i++) {
         (void)fputs(i > 0 ? ", " : "", script);
-        gnn_gnuplot_string(script, tic_name(figure, shape, i));
+        gnn_gnuplot_string(script, tic_name(figure, shape, i, text));
         (void)fprintf(script, " %u", i);
     }
     (void)fputs(")\n", script);

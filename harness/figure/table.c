@@ -51,15 +51,26 @@ static bool has_line(const struct gnn_paper_figure *figure, uint32_t series, con
     return false;
 }
 
+const char *gnn_axis_label(const struct gnn_paper_figure *figure, uint32_t axis, uint32_t i, char text[GNN_AXIS_LABEL])
+{
+    const char *const value = figure->axes[axis].values[i];
+    uint64_t bytes;
+    if (figure->scale_divisor <= 1 || strcmp(figure->axes[axis].key, "memory") != 0 ||
+        gnn_parse_bytes(value, &bytes, NULL) != GNN_OK || bytes == 0)
+        return value;
+    return gnn_format_bytes(bytes / figure->scale_divisor, text, GNN_AXIS_LABEL);
+}
+
 static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, FILE *out)
 {
     uint32_t at[GNN_AXES_MAX] = {0};
+    char text[GNN_AXIS_LABEL];
     do {
         if (!has_line(figure, series, at))
             continue;
         (void)fprintf(out, "| %s |", figure->series[series].name);
         for (uint32_t a = 1; a < figure->axis_count; a++)
-            (void)fprintf(out, " %s |", figure->axes[a].values[at[a]]);
+            (void)fprintf(out, " %s |", gnn_axis_label(figure, a, at[a], text));
         for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
             put_value(figure, metric, series, at, out);
         at[0] = 0;
@@ -70,12 +81,13 @@ static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, ui
 void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
 {
     const struct gnn_axis *const x = &figure->axes[0];
+    char text[GNN_AXIS_LABEL];
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         (void)fprintf(out, "\n%s\n\n| series |", figure->metrics[m]);
         for (uint32_t a = 1; a < figure->axis_count; a++)
             (void)fprintf(out, " %s |", figure->axes[a].key);
         for (uint32_t i = 0; i < x->count; i++)
-            (void)fprintf(out, " %s%s%s |", x->key, x->key[0] != '\0' ? "=" : "", x->values[i]);
+            (void)fprintf(out, " %s%s%s |", x->key, x->key[0] != '\0' ? "=" : "", gnn_axis_label(figure, 0, i, text));
         (void)fputs("\n|", out);
         for (uint32_t i = 0; i < figure->axis_count + x->count; i++)
             (void)fputs("---|", out);

@@ -1,6 +1,7 @@
 /* The figures of plots/figures: each can be read, its cells made, its predicates parsed; what they say is printed
  * stands among the published values. And what a figure's or a table's file may not be. */
 #include "harness/base/data_dirs.h"
+#include "harness/figure/axes.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/values.h"
@@ -344,6 +345,32 @@ static void sizes_follow_the_scale(void **state)
     free(path);
 }
 
+/* Limits are shown as the runs had them, whatever their unit; other values and those of scale 1 as in the file. */
+static void limits_are_shown_at_their_scale(void **state)
+{
+    static const struct {
+        uint32_t divisor, axis, value;
+        const char *shown;
+    } cases[] = {{100, 0, 0, "80.0 MiB"}, {100, 0, 1, "82.0 MiB"}, {100, 0, 2, "0"},
+                 {100, 1, 0, "128"},      {1, 0, 0, "8000M"},      {1, 0, 1, "8200M"}};
+    char *const path =
+        write_file(*state, "fig.ini",
+                   "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\nmodel = sage\n"
+                   "memory = 8000M, 8200M, 0\ndim = 128, 256\n[A]\nsystem = gnndrive\n[figure]\npaper = p\n"
+                   "place = Figure 1\ntitle = T\nchart = table\nx = memory\nfacets = dim\ny = epoch_s\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_paper_figure *figure;
+        struct gnn_err err = {0};
+        char text[GNN_AXIS_LABEL];
+        const struct gnn_figure_setup setup = {
+            .scale_divisor = cases[i].divisor, .db = "x.db", .data_dir = "data", .world = GNN_WORLD_SIMULATED};
+        must(gnn_figure_open(path, &setup, &figure, &err), &err);
+        assert_string_equal(gnn_axis_label(figure, cases[i].axis, cases[i].value, text), cases[i].shown);
+        gnn_figure_close(figure);
+    }
+    free(path);
+}
+
 /* What kept a simulated run from a finding is not what kept a run of this machine from it. */
 static void reasons_are_of_their_world(void **state)
 {
@@ -394,6 +421,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(published_values_are_read_and_found, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(limits_are_shown_at_their_scale, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(reasons_are_of_their_world, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
