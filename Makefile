@@ -1,6 +1,6 @@
 # oocgnn. Objects go to $(BUILD); nothing is written elsewhere.
 #   make                 the program, $(BUILD)/oocgnn
-#   make demo            the main job, small: set-up, build, dataset, PyG+ and GNNDrive under a cap, table, plot
+#   make demo            set-up, build, a small graph, epoch time over the memory limit for four systems: table and plot
 #   make test            the quick suite; with SANITIZE=address,undefined or SANITIZE=thread the same under sanitizers
 #   make test-long       both sanitizers, longer fuzzing, large graphs, real-data accuracy
 #   make bench           speed against fio and the machine's SGEMM peak

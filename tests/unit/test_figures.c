@@ -111,7 +111,7 @@ static void every_figure_of_the_tree_is_one(void **state)
     (void)snprintf(visit.published, sizeof visit.published, "%s", published.dirs[0]);
     must(gnn_data_files(dirs.dirs, visit_figure, &visit, &err), &err);
     assert_int_equal(visit.figures, 66);
-    assert_int_equal(visit.ours, 2);
+    assert_int_equal(visit.ours, 3);
     assert_in_range(visit.missing, 0, 9);
     assert_in_range(visit.ratios, 40, 1000);
     (void)snprintf(path, sizeof path, "%s/tolerances.ini", dirs.dirs[0]);
