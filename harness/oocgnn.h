@@ -46,6 +46,7 @@ enum gnn_status {
     GNN_EGPU,       /* does not fit the accelerator's memory: the result "gpu_oom" */
     GNN_ENOSPC,     /* the disk is full */
     GNN_EPERM,      /* not permitted on this machine */
+    GNN_EFILES,     /* no file descriptor is left, in the process or on the machine: exit 4 */
     GNN_ENOTSUP,    /* this machine or file system lacks what was asked: exit 4 */
     GNN_ENUMBER,    /* a value that is no finite number reached the training: the result "invalid" */
     GNN_ETIME,      /* the time limit passed: the result "oot" */
@@ -64,8 +65,12 @@ struct gnn_err {
 /* "ok", "usage", "io" …: stable words for logs and records. */
 const char *gnn_status_name(enum gnn_status status);
 
+/* Returns GNN_EFILES if the errno says that no file descriptor is left, or `otherwise`. For what opens something. */
+enum gnn_status gnn_errno_status(int error, enum gnn_status otherwise);
+
 /* Fills err (which may be NULL) unless it already holds an error; returns status, never GNN_OK. For GNN_ENOMEM the
- * format names what there was no room for: "out of memory: " is put before it here, once for all. */
+ * format names what there was no room for: "out of memory: " is put before it here, once for all. For GNN_EFILES the
+ * remedy is put behind it. */
 enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line, const char *format,
                             ...) __attribute__((format(printf, 5, 6)));
 

@@ -162,7 +162,8 @@ enum gnn_status gnn_ini_open(const char *path, struct gnn_ini **out, struct gnn_
 {
     FILE *const file = fopen(path, "re");
     if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
     const enum gnn_status status = parse_stream(path, file, out, err);
     (void)fclose(file);
     return status;

@@ -88,7 +88,7 @@ static enum gnn_status ahead(const struct reclaim *r, double *ns, struct gnn_err
 {
     const int fd = open(r->bench->data, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return gnn_fail(err, GNN_EIO, "%s: %s", r->bench->data, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "%s: %s", r->bench->data, strerror(errno));
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the wait for a window reads nothing ahead itself */
     enum gnn_status status = bring_in(r, fd, 0, r->cap_pages, ns, err);
     GNN_NEXT(status, bring_in(r, fd, r->cap_pages, ahead_pages(r), ns, err));
@@ -165,7 +165,7 @@ static enum gnn_status run_child(const struct reclaim *r, const struct gnn_cgrou
 {
     int pipe_fd[2];
     if (pipe2(pipe_fd, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     const pid_t child = fork();
     if (child == 0) {
         (void)close(pipe_fd[0]);

@@ -9,6 +9,7 @@
 #include "harness/measure/device.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +67,8 @@ static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, struct gnn
                                struct gnn_err *err)
 {
     if (file == NULL || fclose(file) != 0)
-        return gnn_fail(err, GNN_EIO, "calibrate: %s cannot be written", b->job);
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "calibrate: %s cannot be written: %s", b->job,
+                        strerror(errno));
     struct gnn_err cause = {0};
     enum gnn_status status = GNN_OK;
     if (!is_stopped(b))

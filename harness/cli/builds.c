@@ -54,7 +54,7 @@ static enum gnn_status capture(char *const argv[], char **out, int *status, stru
     pid_t child;
     posix_spawn_file_actions_t actions;
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -64,7 +64,7 @@ static enum gnn_status capture(char *const argv[], char **out, int *status, stru
     *out = rc == 0 ? read_all(ends[0]) : NULL;
     (void)close(ends[0]);
     if (rc != 0)
-        return gnn_fail(err, GNN_EIO, "%s: cannot be started: %s", argv[0], strerror(rc));
+        return gnn_fail(err, gnn_errno_status(rc, GNN_EIO), "%s: cannot be started: %s", argv[0], strerror(rc));
     *status = wait_for(child);
     return *out != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "the output of %s", argv[0]);
 }
@@ -256,7 +256,7 @@ static enum gnn_status count_worker(char *const argv[], int *ended, struct gnn_e
     int control[2];
     memset(go, GNN_COMMAND_GO, sizeof go);
     if (pipe2(control, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 1); /* as the supervisor does, before the library is loaded */
     const bool told = write(control[1], go, sizeof go) == (ssize_t)sizeof go; /* fits into an empty pipe */
     const pid_t child = told ? fork() : -1;
@@ -290,7 +290,7 @@ static enum gnn_status read_counts(const char *path, const char *program, struct
     (void)snprintf(own, sizeof own, "/%s", slash == NULL ? program : slash + 1);
     FILE *const in = fopen(path, "re");
     if (in == NULL)
-        return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "%s: %s", path, strerror(errno));
     const enum gnn_status status = gnn_callgrind_read(in, path, own, &facts->instructions, err);
     (void)fclose(in);
     return status;

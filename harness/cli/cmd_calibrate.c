@@ -108,7 +108,8 @@ static enum gnn_status write_file(const char *path, const char *text, struct gnn
     if (error == 0)
         return GNN_OK;
     (void)unlink(partial);
-    return gnn_fail(err, error == EACCES || error == EPERM || error == EROFS ? GNN_EPERM : GNN_EIO,
+    return gnn_fail(err,
+                    error == EACCES || error == EPERM || error == EROFS ? GNN_EPERM : gnn_errno_status(error, GNN_EIO),
                     "%s: cannot be written: %s; name another file with --out", path, strerror(error));
 }
 

@@ -176,8 +176,8 @@ static enum gnn_status tell(const struct request *r, struct gnn_err *err)
         return GNN_OK;
     FILE *const out = fopen(c->summary, "ae");
     if (out == NULL)
-        return gnn_fail(err, GNN_EIO, "--summary %s: %s; name a file in a folder you may write", c->summary,
-                        strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO),
+                        "--summary %s: %s; name a file in a folder you may write", c->summary, strerror(errno));
     gnn_changes_print(&r->changes, &r->base.facts, &r->head.facts, true, c->rows, out);
     const bool failed = ferror(out) != 0;
     return fclose(out) == 0 && !failed

@@ -304,8 +304,8 @@ static enum gnn_status write_words(const struct figures *f, const struct found *
     (void)snprintf(path, sizeof path, "%s/%s.md", f->config.out_dir, found->id);
     FILE *const out = fopen(path, "we");
     if (out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s; --out names another folder", path,
-                        strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
+                        "%s: %s; --out names another folder", path, strerror(errno));
     (void)fprintf(out, "%s (%s, %s)\n\n%s\n%s", found->about.title, found->about.paper, found->about.place, caption,
                   findings);
     const bool bad = ferror(out) != 0;

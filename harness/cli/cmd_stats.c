@@ -142,7 +142,7 @@ static enum gnn_status write_recipe(struct gnn_world *world, const struct stats_
         status = gnn_fail(err,
                           errno == EEXIST   ? GNN_EUSAGE
                           : errno == EACCES ? GNN_EPERM
-                                            : GNN_EIO,
+                                            : gnn_errno_status(errno, GNN_EIO),
                           "--recipe-from %s: %s; name a new file in a folder you may write", c->recipe_from,
                           strerror(errno));
     if (out != NULL) {

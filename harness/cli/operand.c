@@ -46,8 +46,8 @@ static enum gnn_status read_head(const char *what, const char *path, char head[1
 {
     FILE *const file = fopen(path, "re");
     if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s \"%s\": %s; name %s", what, path,
-                        strerror(errno), kinds);
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EPERM),
+                        "%s \"%s\": %s; name %s", what, path, strerror(errno), kinds);
     errno = 0;
     *got = fread(head, 1, 16, file);
     const int error = errno;

@@ -83,7 +83,8 @@ static enum gnn_status write_samples(const struct timing *t, const struct gnn_ab
         return GNN_OK;
     FILE *const out = fopen(t->request->samples, "we");
     if (out == NULL)
-        return gnn_fail(err, GNN_EIO, "--samples %s: %s", t->request->samples, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "--samples %s: %s", t->request->samples,
+                        strerror(errno));
     (void)fputs("cell,metric,pair,first,base_ns,head_ns\n", out);
     for (uint32_t i = 0; i < t->jobs[0].count * GNN_TIME_METRICS; i++)
         for (uint32_t p = 0; p < series[i].count; p++)

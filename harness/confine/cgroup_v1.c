@@ -8,6 +8,7 @@
 #include <libcgroup.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { VALUE_BYTES = 96, STAT_BYTES = 16384, SETTINGS_MAX = 4 };
 
@@ -39,12 +40,16 @@ static const char *relative(const char *mount, const char *dir)
     return dir[length] == '/' ? dir + length + 1 : dir + length;
 }
 
+/* The library does not keep the errno of every call; the last one is in errno, which callers clear first. */
 static enum gnn_status fail_cg(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int code,
                                struct gnn_err *err)
 {
+    const int last = errno, kept = cgroup_get_last_errno();
     assert(code != 0);
+    if (gnn_errno_status(last, GNN_OK) == GNN_EFILES)
+        return gnn_cgroup_fail(cgroup, what, dir, last, err);
     if (code == ECGOTHER)
-        return gnn_cgroup_fail(cgroup, what, dir, cgroup_get_last_errno(), err);
+        return gnn_cgroup_fail(cgroup, what, dir, kept != 0 ? kept : last != 0 ? last : EIO, err);
     if (code == ECGROUPNOTOWNER || code == ECGROUPNOTALLOWED)
         return gnn_cgroup_fail(cgroup, what, dir, EPERM, err);
     return gnn_fail(err, GNN_ENOTSUP, "%s %s: libcgroup: %s", what, dir, cgroup_strerror(code));
@@ -55,6 +60,7 @@ static enum gnn_status create_group(const struct gnn_cgroup *cgroup, const char 
                                     struct gnn_err *err)
 {
     assert(count <= SETTINGS_MAX);
+    errno = 0;
     int code = init_library();
     if (code != 0)
         return fail_cg(cgroup, "look for control groups for", dir, code, err);
@@ -65,7 +71,9 @@ static enum gnn_status create_group(const struct gnn_cgroup *cgroup, const char 
         code = cgroup_add_value_string(added, settings[i].file, settings[i].value);
     if (code == 0)
         code = cgroup_create_cgroup(group, 1);
+    const int failed = errno;
     cgroup_free(&group);
+    errno = failed;
     return code == 0 ? GNN_OK : fail_cg(cgroup, "create", dir, code, err);
 }
 
@@ -117,18 +125,18 @@ static enum gnn_status create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
                       &cgroup->io_lock_fd, err);
 }
 
+/* The library opens files to do it, and there may be no descriptors left; the kernel needs none. */
 static bool remove_group(const char *mount, const char *dir, const char *controller)
 {
-    if (init_library() != 0)
-        return false;
-    struct cgroup *group = cgroup_new_cgroup(relative(mount, dir));
+    struct cgroup *group = init_library() == 0 ? cgroup_new_cgroup(relative(mount, dir)) : NULL;
     bool gone = false;
     if (group != NULL && cgroup_add_controller(group, controller) != NULL) {
         const int code = cgroup_delete_cgroup_ext(group, CGFLAG_DELETE_EMPTY_ONLY);
         gone = code == 0 || code == ECGROUPNOTEXIST || (code == ECGOTHER && cgroup_get_last_errno() == ENOENT);
     }
-    cgroup_free(&group);
-    return gone;
+    if (group != NULL)
+        cgroup_free(&group);
+    return gone || rmdir(dir) == 0 || errno == ENOENT;
 }
 
 static void read_memory(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out)

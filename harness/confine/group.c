@@ -28,8 +28,8 @@ enum gnn_status gnn_cgroup_fail(const struct gnn_cgroup *cgroup, const char *wha
 {
     assert(what[0] != '\0');
     if (failed != EPERM && failed != EACCES && failed != EROFS)
-        return gnn_fail(err, failed == ENOMEM ? GNN_ENOMEM : GNN_ENOTSUP, "cannot %s %s: %s", what, dir,
-                        strerror(failed));
+        return gnn_fail(err, failed == ENOMEM ? GNN_ENOMEM : gnn_errno_status(failed, GNN_ENOTSUP), "cannot %s %s: %s",
+                        what, dir, strerror(failed));
     assert(failed > 0);
     const bool v2 = cgroup->confine.memory == GNN_CGROUP_V2;
     return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; try: %s", what, dir, strerror(failed),

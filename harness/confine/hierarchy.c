@@ -249,6 +249,8 @@ static enum gnn_status read_proc(const char *root, const char *name, char *text,
     char dir[GNN_CGROUP_PATH_MAX];
     (void)snprintf(dir, sizeof dir, "%s/proc/self", root);
     const int failed = gnn_group_file_read(dir, name, text, bytes);
+    if (gnn_errno_status(failed, GNN_OK) == GNN_EFILES)
+        return gnn_fail(err, GNN_EFILES, "cannot read %s/%s: %s", dir, name, strerror(failed));
     if (failed != 0)
         return gnn_fail(err, GNN_ENOTSUP, "%s/%s: %s; control groups need /proc mounted", dir, name, strerror(failed));
     return GNN_OK;

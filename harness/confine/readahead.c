@@ -71,7 +71,7 @@ static enum gnn_status open_file(struct gnn_readahead *held, uint64_t bytes, str
         return GNN_OK;
     if (errno == ENOENT)
         return gnn_fail(err, GNN_ENOTSUP, "%s: the kernel shows no readahead of this device", held->path);
-    return gnn_fail(err, GNN_EPERM,
+    return gnn_fail(err, gnn_errno_status(errno, GNN_EPERM),
                     "%s: %s; run as root, or set it before the run (sudo sh -c 'echo %" PRIu64
                     " >%s') and leave --device-readahead out",
                     held->path, strerror(errno), bytes / KIB, held->path);
@@ -134,7 +134,8 @@ static enum gnn_status start_guard(struct gnn_readahead *held, struct gnn_err *e
     int ends[2];
     char byte;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a socket to its guard: %s", held->path, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_ENOMEM), "%s: a socket to its guard: %s", held->path,
+                        strerror(errno));
     held->guard_fd = ends[1];
     held->guard = fork();
     if (held->guard == 0)

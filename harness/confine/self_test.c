@@ -60,11 +60,11 @@ static enum gnn_status run_child(struct gnn_cgroup *cgroup, uint64_t bytes, uint
 {
     int up[2], down[2];
     if (pipe2(up, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     if (pipe2(down, O_CLOEXEC) != 0) {
         (void)close(up[0]);
         (void)close(up[1]);
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     }
     const pid_t child = fork();
     if (child == 0) {

@@ -73,7 +73,7 @@ enum gnn_status gnn_out_errno(int code, const char *what, const char *path, stru
         return gnn_fail(err, GNN_ENOSPC, "%s %s: the disk is full (%s); free space or choose another directory", what,
                         path, strerror(code));
     const bool refused = code == EACCES || code == EPERM || code == EROFS, missing = code == ENOENT || code == ENOTDIR;
-    const enum gnn_status status = refused ? GNN_EPERM : missing ? GNN_ENOENT : GNN_EIO;
+    const enum gnn_status status = refused ? GNN_EPERM : missing ? GNN_ENOENT : gnn_errno_status(code, GNN_EIO);
     return gnn_fail(err, status, "%s %s: %s", what, path, strerror(code));
 }
 

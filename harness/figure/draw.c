@@ -470,7 +470,8 @@ static enum gnn_status open_part(const struct gnn_paper_figure *figure, const ch
     (void)snprintf(path, sizeof path, "%s/%s.%s", dir, figure->id, suffix);
     *out = fopen(path, "we");
     if (*out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
     return GNN_OK;
 }
 

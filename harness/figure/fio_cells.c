@@ -171,7 +171,8 @@ static enum gnn_status run_job(const struct reading *r, const char *text, struct
     const int fd = mkstemp(path);
     FILE *const file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (file == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "--data: %s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "--data: %s: %s", path,
+                        strerror(errno));
     (void)fputs(text, file);
     const bool bad = ferror(file) != 0;
     enum gnn_status status = fclose(file) != 0 || bad

@@ -109,7 +109,8 @@ enum gnn_status gnn_published_open(const char *path, struct gnn_published *out, 
     *out = (struct gnn_published){.count = 0};
     FILE *const file = fopen(path, "re");
     if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
     const enum gnn_status status = read_lines(file, path, out, err);
     (void)fclose(file);
     if (status != GNN_OK)

@@ -161,7 +161,8 @@ enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char
     (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->id);
     FILE *const file = fopen(path, "we");
     if (file == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
     put_csv(figure, file);
     const bool bad = ferror(file) != 0;
     if (fclose(file) != 0 || bad)

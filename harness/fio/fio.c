@@ -180,7 +180,8 @@ static enum gnn_status run(const char *const *argv, char **text, struct gnn_err 
     if (rc == ENOENT)
         return gnn_fail(err, GNN_ENOTSUP, "fio is not there; install it: apt-get install fio");
     if (rc != 0 || from == NULL)
-        return gnn_fail(err, GNN_ENOTSUP, "fio does not start: %s", strerror(rc != 0 ? rc : errno));
+        return gnn_fail(err, gnn_errno_status(rc != 0 ? rc : errno, GNN_ENOTSUP), "fio does not start: %s",
+                        strerror(rc != 0 ? rc : errno));
     char *const printed = collect(child, from, &exit_status);
     if (printed == NULL)
         return gnn_fail(err, GNN_ENOMEM, "the text of fio's report");

@@ -22,7 +22,7 @@ static enum gnn_status open_file(const char *path, int *fd, struct stat *info, s
         return gnn_fail(err,
                         errno == ENOENT   ? GNN_ENOENT
                         : errno == EACCES ? GNN_EPERM
-                                          : GNN_EIO,
+                                          : gnn_errno_status(errno, GNN_EIO),
                         "%s: %s", path, strerror(errno));
     if (fstat(*fd, info) == 0 && S_ISREG(info->st_mode))
         return GNN_OK;
@@ -125,7 +125,8 @@ static enum gnn_status for_each_in_dir(const char *dir, int depth, file_fn *visi
 {
     DIR *entries = opendir(dir);
     if (entries == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", dir, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_ENOENT), "%s: %s", dir,
+                        strerror(errno));
     enum gnn_status status = GNN_OK;
     for (const struct dirent *entry = readdir(entries); entry != NULL && status == GNN_OK; entry = readdir(entries)) {
         char path[PATH_BYTES];

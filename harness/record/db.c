@@ -56,7 +56,7 @@ static enum gnn_status fail_file(const struct gnn_db *db, const char *what, cons
                         db->path, strerror(error));
     case EMFILE:
     case ENFILE:
-        return gnn_fail(err, GNN_EIO, "cannot %s %s: %s; raise ulimit -n", what, db->path, strerror(error));
+        return gnn_fail(err, GNN_EFILES, "cannot %s %s: %s", what, db->path, strerror(error));
     case ENOENT:
     case ENOTDIR:
         return gnn_fail(err, GNN_ENOENT, "cannot %s %s: its directory does not exist", what, db->path);

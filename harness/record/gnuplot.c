@@ -64,7 +64,7 @@ enum gnn_status gnn_gnuplot_run(const char *dir, const char *base, struct gnn_er
     (void)snprintf(script, sizeof script, "%s.gp", base);
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     const pid_t child = fork();
     if (child == 0)
         become_gnuplot(dir, script, pipe_fds[1]);

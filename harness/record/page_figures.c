@@ -129,7 +129,7 @@ static enum gnn_status put_figure(const char *dir, const char *name, const char 
     size_t bytes = 0;
     char *const text = picture ? read_file(dir, name, ending, &bytes) : NULL;
     if (picture && text == NULL)
-        return gnn_fail(err, GNN_EIO, "%s/%s%s: %s", dir, name, ending, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "%s/%s%s: %s", dir, name, ending, strerror(errno));
     (void)fputs("<figure id=\"figure-", out);
     gnn_page_text(name, out);
     (void)fputs("\"><figcaption><h3>", out);
@@ -229,7 +229,7 @@ enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err
     struct dirent **entries = NULL;
     const int count = scandir(dir, &entries, is_figure, alphasort);
     if (count < 0)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO,
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO),
                         "--figures %s: %s; name the folder that `oocgnn figure` wrote", dir, strerror(errno));
     const enum gnn_status status =
         count > 0 ? put_figures(dir, entries, count, out, err)

@@ -251,7 +251,8 @@ static enum gnn_status open_beside(const char *dir, const char *suffix, FILE **o
     (void)snprintf(path, sizeof path, "%s/caches.%s", dir, suffix);
     *out = fopen(path, "we");
     if (*out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
     return GNN_OK;
 }
 

@@ -11,7 +11,8 @@ enum gnn_status gnn_profile_read_text(const char *path, char **text, struct gnn_
 {
     FILE *const file = fopen(path, "re");
     if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
     char *const bytes = malloc(TEXT_MAX + 1);
     const size_t got = bytes != NULL ? fread(bytes, 1, TEXT_MAX + 1, file) : 0;
     const bool failed = ferror(file) != 0;

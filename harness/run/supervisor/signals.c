@@ -47,7 +47,7 @@ enum gnn_status gnn_signals_open(struct gnn_signals *signals, struct gnn_err *er
         return GNN_OK;
     const int failed = errno;
     put_back(signals);
-    return gnn_fail(err, GNN_EIO, "signalfd: %s", strerror(failed));
+    return gnn_fail(err, gnn_errno_status(failed, GNN_EIO), "signalfd: %s", strerror(failed));
 }
 
 int gnn_signals_take(const struct gnn_signals *signals)

@@ -78,12 +78,12 @@ static _Noreturn void become_worker(const struct gnn_cgroup *cgroup, int out_fd,
     gnn_signals_leave_to_child();
     (void)setpgid(SELF, SELF); /* the terminal's Ctrl-C goes to the supervisor alone */
     if (cgroup != NULL && gnn_cgroup_enter(cgroup) != 0)
-        _exit(126);
+        _exit(gnn_errno_status(errno, GNN_OK) == GNN_EFILES ? GNN_CHILD_NO_FILES : GNN_CHILD_NO_GROUP);
     /* Both away from the targets first, so that neither dup2 can close the other. */
     const int high_out = fcntl(out_fd, F_DUPFD, 10), high_control = fcntl(control_fd, F_DUPFD, 10);
     if (high_out < 0 || high_control < 0 || !place_fd(high_out, GNN_WORKER_OUT_FD) ||
         !place_fd(high_control, GNN_WORKER_CONTROL_FD))
-        _exit(126);
+        _exit(GNN_CHILD_NO_FILES);
     (void)close(high_out);
     (void)close(high_control);
     (void)execv("/proc/self/exe", argv);
@@ -101,10 +101,10 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
 {
     int results[2], control[2];
     if (pipe2(results, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     if (pipe2(control, O_CLOEXEC) != 0) {
         close_pair(results);
-        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     }
     /* OpenBLAS reads this when it is loaded: the back-end shares products among threads of its own, others would only
      * cost memory under the cap. */

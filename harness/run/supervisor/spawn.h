@@ -7,6 +7,12 @@
 
 #include <sys/types.h>
 
+/* Exit statuses of a child that could not become a worker. */
+enum {
+    GNN_CHILD_NO_FILES = 125, /* it was left too few file descriptors */
+    GNN_CHILD_NO_GROUP = 126, /* it could not enter its control group */
+};
+
 struct gnn_child {
     pid_t pid;
     int from_fd;    /* messages of the worker (run/wire.h) */

@@ -416,10 +416,15 @@ static void judge_killed(struct supervision *s, int wait_status)
         return;
     }
     run->status = GNN_RUN_FAILED;
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == GNN_CHILD_NO_FILES)
+        run->failure = GNN_EFILES;
     if (WIFSIGNALED(wait_status))
         gnn_run_record_reason(run, "%s died of signal %d (%s)", who, WTERMSIG(wait_status),
                               strsignal(WTERMSIG(wait_status)));
-    else if (WEXITSTATUS(wait_status) == 126)
+    else if (WEXITSTATUS(wait_status) == GNN_CHILD_NO_FILES)
+        gnn_run_record_reason(run,
+                              "cannot start the worker: too few file descriptors are left; raise the limit: ulimit -n");
+    else if (WEXITSTATUS(wait_status) == GNN_CHILD_NO_GROUP)
         gnn_run_record_reason(run, "the worker could not enter its control group");
     else
         gnn_run_record_reason(run, "%s ended with status %d and no message", who, WEXITSTATUS(wait_status));

@@ -66,7 +66,7 @@ enum gnn_status gnn_control_open(struct gnn_control *control, atomic_bool *stop,
     control->wake_fd = eventfd(0, EFD_CLOEXEC);
     control->go_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     if (control->wake_fd < 0 || control->go_fd < 0)
-        return gnn_fail(err, GNN_EIO, "eventfd: %s", strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "eventfd: %s", strerror(errno));
     const int error = pthread_create(&control->thread, NULL, listen_to_supervisor, control);
     if (error != 0)
         return gnn_fail(err, GNN_ENOMEM, "the control thread: %s", strerror(error));

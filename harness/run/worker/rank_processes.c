@@ -75,7 +75,7 @@ static enum gnn_status fork_rank(struct gnn_rank_processes *p, uint32_t rank, bo
     int lifeline[2];
     const pid_t parent = getpid();
     if (pipe2(lifeline, O_CLOEXEC) != 0)
-        return gnn_fail(err, GNN_EIO, "pipe to worker %u: %s", rank, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe to worker %u: %s", rank, strerror(errno));
     const pid_t pid = fork();
     *child = pid == 0;
     if (pid == 0) {

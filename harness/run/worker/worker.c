@@ -63,7 +63,8 @@ static enum gnn_status open_trace(struct gnn_run_worker *w, struct gnn_err *err)
                         w->config->trace_loss);
     w->trace = fopen(w->config->trace_loss, "we");
     if (w->trace == NULL)
-        return gnn_fail(err, GNN_EUSAGE, "--trace-loss %s: %s", w->config->trace_loss, strerror(errno));
+        return gnn_fail(err, gnn_errno_status(errno, GNN_EUSAGE), "--trace-loss %s: %s", w->config->trace_loss,
+                        strerror(errno));
     return GNN_OK;
 }
 

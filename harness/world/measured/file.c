@@ -112,13 +112,10 @@ static enum gnn_status open_failed(const char *path, unsigned flags, int error, 
         if ((flags & GNN_OPEN_DIRECT) != 0)
             return gnn_fail(err, GNN_ENOTSUP, "%s: the file system refuses direct I/O; %s", path, direct_remedy);
         break;
-    case EMFILE:
-    case ENFILE:
-        return gnn_fail(err, GNN_EIO, "%s: %s; raise ulimit -n", path, strerror(error));
     default:
         break;
     }
-    return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(error));
+    return gnn_fail(err, gnn_errno_status(error, GNN_EIO), "%s: %s", path, strerror(error));
 }
 
 /* A file without a name: O_TMPFILE, or where the file system has none, a name that is gone at once. */

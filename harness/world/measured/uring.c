@@ -49,6 +49,9 @@ static enum gnn_status setup_failed(const struct gnn_ring_config *config, int er
         return gnn_fail(err, GNN_EPERM,
                         "io_uring: a ring of depth %u does not fit the locked-memory limit; raise ulimit -l, or %s",
                         config->depth, remedy);
+    case EMFILE:
+    case ENFILE:
+        return gnn_fail(err, GNN_EFILES, "io_uring: %s", strerror(error));
     default:
         return gnn_fail(err, GNN_ENOTSUP, "io_uring: set-up with depth %u%s%s: %s; %s", config->depth,
                         config->sqpoll ? ", sqpoll" : "", config->iopoll ? ", iopoll" : "", strerror(error), remedy);
@@ -103,7 +106,8 @@ static enum gnn_status register_files(struct uring *u, struct gnn_err *err)
         fds[i] = u->fixed_files[i]->fd;
     const int rc = count == 0 ? 0 : io_uring_register_files(&u->kernel, fds, count);
     if (rc < 0)
-        return gnn_fail(err, GNN_ENOTSUP, "io_uring: registering %u files: %s", count, strerror(-rc));
+        return gnn_fail(err, gnn_errno_status(-rc, GNN_ENOTSUP), "io_uring: registering %u files: %s", count,
+                        strerror(-rc));
     return GNN_OK;
 }
 

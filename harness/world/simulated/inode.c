@@ -55,7 +55,7 @@ enum gnn_status sim_inode_host(const char *path, struct sim_inode **out, struct 
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (fd < 0 && errno == EINTR);
     if (fd < 0)
-        return gnn_fail(err, errno == EACCES || errno == EPERM ? GNN_EPERM : GNN_EIO,
+        return gnn_fail(err, errno == EACCES || errno == EPERM ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
                         "%s: cannot be opened for reading: %s", path, strerror(errno));
     const enum gnn_status status = map_host(fd, path, out, err);
     (void)close(fd);
