@@ -100,7 +100,7 @@ configure_apt() { # url
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
         [ -f "$file" ] && grep -q "${1%/}" "$file" && cp "$file" "$root${file%/*}/"
     done
-    find "$root/etc/apt" -maxdepth 2 -name '*.sources' -o -name '*.list' | grep -q . ||
+    [ -n "$(find "$root/etc/apt" -maxdepth 2 \( -name '*.sources' -o -name '*.list' \))" ] ||
         echo "deb $1 $release main" >"$root/etc/apt/sources.list"
     for file in /usr/share/keyrings /etc/apt/keyrings /etc/apt/trusted.gpg.d; do
         [ -d "$file" ] && mkdir -p "$root$file" && cp -r "$file/." "$root$file/"
