@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every function and program that a shell script of this tree calls exists: shell_commands.py reads the scripts, programs.txt
+# Every function and program that a shell script or a workflow of this tree calls exists: shell_commands.py reads the scripts, programs.txt
 # lists the programs with their packages. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh
 . "$(dirname "$0")/../support/verdict.sh"
 evidence=("$dir/said")
-command -v python3 >/dev/null || skip_all "no python3" 4
+command -v python3 >/dev/null || skip_all "no python3" 5
 programs=tests/style/programs.txt
 
 check() { python3 -B tests/style/shell_commands.py "$programs" "$@" >"$dir/said" 2>&1; }
@@ -12,6 +12,20 @@ check() { python3 -B tests/style/shell_commands.py "$programs" "$@" >"$dir/said"
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 check "${scripts[@]}"
 verdict "what the scripts call exists" $?
+
+# The commands of the workflows, in files of their own; what they call is there, and make has the targets.
+for workflow in .github/workflows/*.yml; do
+    awk '/^ *- run: [^|]/ { sub(/^ *- run: /, ""); print; next }
+        /^ *- run: \|$/ { match($0, /^ */); indent = RLENGTH + 4; inside = 1; next }
+        inside { match($0, /^ */); if (RLENGTH < indent) inside = 0; else print }' "$workflow" >"$dir/$(basename "$workflow").sh"
+done
+python3 -B tests/style/shell_commands.py "$programs" "$dir"/*.yml.sh | grep -v 'no script calls it$' >"$dir/said"
+[ -s "$dir/gate.yml.sh" ] || echo "gate.yml: no commands found" >>"$dir/said"
+grep -hoE '^make .*' "$dir"/*.yml.sh | tr ' ' '\n' | grep -vE '^make$|^-|=' | while read -r target; do
+    grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:( |$)" Makefile || echo "no target $target in Makefile"
+done >>"$dir/said"
+[ ! -s "$dir/said" ]
+verdict "what the workflows call exists" $?
 
 # Every package of the list is one that setup.sh installs, or one that is always there.
 always=" bash coreutils apt diffutils dpkg findutils grep libc-bin mawk sed tar util-linux looked-for "
