@@ -303,7 +303,7 @@ agree:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn
 	install -m 755 $(BIN) $(PLUGIN) $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
+	install -m 644 README.md LICENSE CITATION.cff $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 bash-completion/completions zsh/site-functions)
 	$(BIN) manual > $(DESTDIR)$(PREFIX)/share/man/man1/oocgnn.1
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/oocgnn

@@ -229,11 +229,11 @@ static void installed(void **state)
     if (r.exit_status != 0)
         fail_msg("make install: %s%s", r.out, r.err);
     process_free(&r);
-    r = process_shell(
-        "cd %s/usr/share && ls man/man1/oocgnn.1 bash-completion/completions/oocgnn "
-        "zsh/site-functions/_oocgnn oocgnn/gate/exact.ini && head -1 man/man1/oocgnn.1 && %s/usr/bin/oocgnn "
-        "compare x y; true",
-        dir, dir);
+    r = process_shell("cd %s/usr/share && ls man/man1/oocgnn.1 bash-completion/completions/oocgnn "
+                      "zsh/site-functions/_oocgnn oocgnn/gate/exact.ini doc/oocgnn/LICENSE doc/oocgnn/CITATION.cff && "
+                      "head -1 man/man1/oocgnn.1 && %s/usr/bin/oocgnn "
+                      "compare x y; true",
+                      dir, dir);
     assert_non_null(strstr(r.out, ".TH OOCGNN 1 "));
     if (strstr(r.err, "No such file") == NULL || strstr(r.err, "cannot access") != NULL)
         fail_msg("%s", r.err);
