@@ -116,11 +116,17 @@ $(BUILD)/double/%.o: %.c | found
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DGNN_REAL_DOUBLE $(CFLAGS) -MMD -MP -c $< -o $@
 
-# Text that is compiled in. The revision is looked at on every make and written when it changed.
-REVISION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+# Text that is compiled in. The revision is looked at on every make and written when it changed. `git archive` writes the
+# commit into .revision; in a checkout that file holds a placeholder, and git is asked.
+VERSION := $(shell cat VERSION)
+REVISION := $(shell sed -n 's/^\([0-9a-f]\{12\}\).*/\1/p' .revision 2>/dev/null)
+ifeq ($(REVISION),)
+REVISION := $(shell git describe --always --exclude='*' --dirty --abbrev=12 2>/dev/null || echo unknown)
+endif
 $(GEN)/build_revision.h: FORCE
 	@mkdir -p $(@D)
-	@printf '#define GNN_BUILD_REVISION "%s"\n#define GNN_BUILD_FLAGS "%s"\n' '$(REVISION)' '$(OPT) $(FAST_OPT)' > $@.new
+	@printf '#define GNN_VERSION "%s"\n#define GNN_BUILD_REVISION "%s"\n#define GNN_BUILD_FLAGS "%s"\n' \
+	    '$(VERSION)' '$(REVISION)' '$(strip $(OPT) $(FAST_OPT))' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(GEN)/build_libraries.h: FORCE
 	@mkdir -p $(@D)

@@ -69,7 +69,7 @@ CREATE TABLE config ( -- every option after defaults, as the user would write it
 
 CREATE TABLE environment ( -- what the numbers depend on besides the configuration
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
-    key    TEXT NOT NULL, -- dotted: 'kernel.release', 'device.scheduler', 'build.revision'
+    key    TEXT NOT NULL, -- dotted: 'kernel.release', 'device.scheduler', 'build.version', 'build.revision'
                           -- 'bound.bytes', where it was asked for (run --bound, `oocgnn bound RUN`): the least feature
                           -- bytes that any exact system brings in for the run's mini-batches of all epochs, its cap, its
                           -- swap and its GPU's memory being cache and empty at first. --json and --csv say it as

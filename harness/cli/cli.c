@@ -65,7 +65,7 @@ static int run_manual(int argc, char **argv)
     char nothing;
     int exit_status;
     if (gnn_args_parse(&line, argc, argv, &nothing, NULL, &exit_status))
-        gnn_manual_print(commands, COMMAND_COUNT, gnn_build_revision());
+        gnn_manual_print(commands, COMMAND_COUNT, gnn_build_version());
     return exit_status;
 }
 
@@ -199,7 +199,7 @@ static int dispatch(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(argc, argv);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-        (void)printf("oocgnn %s\n", gnn_build_revision());
+        (void)printf("oocgnn %s\n", gnn_build_text());
         return GNN_EXIT_OK;
     }
     if (strcmp(argv[1], "--worker") == 0)

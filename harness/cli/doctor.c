@@ -4,6 +4,7 @@
 #include "harness/base/units.h"
 #include "harness/confine/confine.h"
 #include "harness/measure/device.h"
+#include "harness/measure/environment.h"
 #include "harness/measure/gpu.h"
 #include "harness/tensor/cpu/kernels.h"
 #include "harness/tensor/cuda/plugin.h"
@@ -362,6 +363,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
 {
     struct doctor d = {.dir = dir, .out = out};
     struct gnn_err err = {0};
+    find(&d, "program", GNN_VERDICT_OK, true, "", "oocgnn %s", gnn_build_text());
     look_at_kernel(&d);
     look_at_large_pages(&d);
     look_at_libraries(&d);

@@ -16,7 +16,7 @@ struct gnn_finding {
     char remedy[1024]; /* "" if none is needed */
 };
 
-enum { GNN_FINDINGS_MAX = 28 };
+enum { GNN_FINDINGS_MAX = 29 };
 
 /* Looks at the machine and at `dir`, where datasets are or will be; returns how many findings were filled. */
 uint32_t gnn_doctor(const char *dir, struct gnn_finding *out);

@@ -86,10 +86,10 @@ static void print_ends(void)
     (void)fputs(rest, stdout);
 }
 
-void gnn_manual_print(const struct gnn_command *commands, uint32_t count, const char *revision)
+void gnn_manual_print(const struct gnn_command *commands, uint32_t count, const char *version)
 {
     (void)fputs(".TH OOCGNN 1 \"\" \"oocgnn ", stdout);
-    gnn_help_roff(revision, stdout);
+    gnn_help_roff(version, stdout);
     (void)fputs(
         "\" \"User Commands\"\n"
         ".SH NAME\noocgnn \\- out\\-of\\-core training of graph neural networks, measured\n"

@@ -13,7 +13,7 @@
 
 enum gnn_shell { GNN_SHELL_NONE, GNN_SHELL_BASH, GNN_SHELL_ZSH };
 
-void gnn_manual_print(const struct gnn_command *commands, uint32_t count, const char *revision);
+void gnn_manual_print(const struct gnn_command *commands, uint32_t count, const char *version);
 void gnn_completion_print(const struct gnn_command *commands, uint32_t count, enum gnn_shell shell);
 
 #endif

@@ -1,7 +1,7 @@
 #include "harness/measure/environment.h"
 
 #include "build_libraries.h" /* written by make: GNN_LIBXSMM_VERSION */
-#include "build_revision.h"  /* written by make: GNN_BUILD_REVISION, GNN_BUILD_FLAGS */
+#include "build_revision.h"  /* written by make: GNN_VERSION, GNN_BUILD_REVISION, GNN_BUILD_FLAGS */
 #include "harness/base/text_file.h"
 #include "harness/measure/device.h"
 #include "harness/measure/gpu.h"
@@ -26,6 +26,16 @@ enum { TEXT_BYTES = 8192 };
 const char *gnn_build_revision(void)
 {
     return GNN_BUILD_REVISION;
+}
+
+const char *gnn_build_version(void)
+{
+    return GNN_VERSION;
+}
+
+const char *gnn_build_text(void)
+{
+    return GNN_VERSION " (commit " GNN_BUILD_REVISION ", " GNN_BUILD_FLAGS ")";
 }
 
 _Static_assert(sizeof(rlim_t) <= sizeof(uint64_t), "a limit is told as a number");
@@ -124,6 +134,7 @@ static enum gnn_status capture_limits(struct gnn_kv_list *out, struct gnn_err *e
 
 static enum gnn_status capture_build(struct gnn_kv_list *out, struct gnn_err *err)
 {
+    GNN_TRY(set_text(out, "build.version", GNN_VERSION, err));
     GNN_TRY(set_text(out, "build.revision", GNN_BUILD_REVISION, err));
     GNN_TRY(set_text(out, "build.compiler", __VERSION__, err));
     GNN_TRY(set_text(out, "build.flags", GNN_BUILD_FLAGS, err));

@@ -169,7 +169,7 @@ static void help_and_lists(void **state)
         {"--help", "doctor"},
         {"-h", "doctor"},
         {"run -h", "--memory"},
-        {"--version", "oocgnn "},
+        {"--version", " (commit "},
         {"run --help", "--memory"},
         {"run --help", "--batch seeds                   seeds per mini-batch [1000; 1 to 1048576]"},
         {"run --help", "--[no-]cold "},

@@ -352,9 +352,9 @@ static void environment(void **state)
     struct gnn_kv_list list = {0};
     struct gnn_err err = {0};
     assert_int_equal(gnn_environment_capture(&list, ".", &err), GNN_OK);
-    static const char *const needed[] = {"kernel.release", "memory.total", "lib.sqlite",
-                                         "lib.openblas",   "lib.libxsmm",  "build.revision",
-                                         "build.compiler", "cpu.online",   "filesystem.type"};
+    static const char *const needed[] = {"kernel.release", "memory.total",   "lib.sqlite",     "lib.openblas",
+                                         "lib.libxsmm",    "build.version",  "build.revision", "build.compiler",
+                                         "cpu.online",     "filesystem.type"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         assert_non_null(gnn_kv_get(&list, needed[i]));
     assert_true(list.count > 30);
