@@ -2,6 +2,7 @@
  * policy with IDs of 4 and of 8 bytes, on this machine and a simulated one. And an ID that is wider than a gnn_node is
  * refused by all of them, not cut. */
 #include "tests/differential/systems.h"
+#include "tests/support/hang.h"
 
 #include <glob.h>
 #include <setjmp.h>
@@ -207,6 +208,6 @@ int main(void)
         cmocka_unit_test(test_blocks_have_the_datasets_width),
         cmocka_unit_test(test_an_id_beyond_32_bits_is_refused),
     };
-    alarm(240);
+    end_a_hang();
     return cmocka_run_group_tests_name("id_width", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "harness/system/link_training.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/toy_block.h"
 
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 70, RELATIONS = 3, DIM = 12, EDGES = 230, EPOCHS = 3, HANG_SECONDS = 120 };
+enum { NODES = 70, RELATIONS = 3, DIM = 12, EDGES = 230, EPOCHS = 3 };
 
 struct learning {
     struct fixture f;
@@ -152,7 +153,7 @@ static void test_vectors_are_those_of_a_plain_loop(void **state)
     char dir[DATA_PATH];
     uint32_t systems = 0;
     import_graph(*state, dir);
-    (void)alarm(HANG_SECONDS);
+    end_a_hang();
     for (int optimizer = 0; optimizer < GNN_OPTIMIZERS; optimizer++) {
         gnn_real plain[NODES * DIM], found[NODES * DIM];
         learn_plainly(dir, (enum gnn_optimizer)optimizer, plain);

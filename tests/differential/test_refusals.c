@@ -2,6 +2,7 @@
  * the stop flag; and memory that stays as it was from the second epoch on. */
 #include "tests/differential/systems.h"
 #include "tests/support/data_files.h"
+#include "tests/support/hang.h"
 #include "tests/support/link_run.h"
 
 #include <setjmp.h>
@@ -357,6 +358,6 @@ int main(void)
         cmocka_unit_test(test_the_stop_flag_ends_an_epoch_cleanly),
         cmocka_unit_test(test_memory_is_steady_from_the_second_epoch),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }

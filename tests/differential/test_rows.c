@@ -2,6 +2,7 @@
  * each is read as often as the system says, and what goes to a device ahead goes in the system's own lanes. */
 #include "tests/differential/systems.h"
 #include "tests/support/device_tensor.h"
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 
 #include <setjmp.h>
@@ -374,6 +375,6 @@ int main(void)
         cmocka_unit_test(test_reads_are_the_distinct_absent_groups),
         cmocka_unit_test(test_a_tight_buffer_evicts_and_stays_right),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

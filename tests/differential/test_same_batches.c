@@ -2,6 +2,7 @@
  * in, with memory of the host or of a device. What each system promises stands in docs/invariants.md. */
 #include "tests/differential/systems.h"
 #include "tests/support/device_tensor.h"
+#include "tests/support/hang.h"
 #include "tests/support/memory_source.h"
 
 #include <math.h>
@@ -485,6 +486,6 @@ int main(void)
         cmocka_unit_test(test_max_batches_and_orders),
         cmocka_unit_test(test_null_counts_batches_and_moves_nothing),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("same batches", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * are processes or threads and whether they share one feature buffer or not. One worker's batch is that of all together
  * over the same segments (harness/system/sampling.h); dropout is off, its masks are each rank's own. */
 #include "tests/differential/systems.h"
+#include "tests/support/hang.h"
 #include "tests/support/sanitizers.h"
 
 #include <math.h>
@@ -425,6 +426,6 @@ int main(void)
         cmocka_unit_test(test_a_shared_buffer_is_read_into_once),
         cmocka_unit_test(test_what_another_rank_staged_is_not_read_again),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("workers", tests, NULL, NULL);
 }

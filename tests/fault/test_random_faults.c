@@ -8,6 +8,7 @@
  *
  * The runs are made in processes of their own: one that hangs or crashes is a breach like another, and the rest go
  * on. */
+#include "tests/support/hang.h"
 #include "tests/support/heap_count.h"
 #include "tests/support/random_faults.h"
 #include "tests/support/seed.h"
@@ -27,7 +28,7 @@
 
 #include <cmocka.h>
 
-enum { JOBS_MAX = 64, SYSTEMS_MAX = 32, HANG_SECONDS = 60, BREACHES_MAX = 50, USUAL_RUNS = 300, TOLD_EVERY = 10000 };
+enum { JOBS_MAX = 64, SYSTEMS_MAX = 32, BREACHES_MAX = 50, USUAL_RUNS = 300, TOLD_EVERY = 10000 };
 
 /* How the runs of a system ended. */
 struct tally {
@@ -113,7 +114,7 @@ static void work(const struct said *said, struct job *job, uint64_t step, bool a
     struct random_faults *const all = random_faults_open();
     for (; job->seed < job->end && job->breaches < BREACHES_MAX; job->seed += step) {
         struct random_faults_verdict verdict;
-        (void)alarm(HANG_SECONDS);
+        end_a_hang();
         begin_run(said);
         run_seed(all, job->seed, &verdict);
         count(job, &verdict);

@@ -2,6 +2,7 @@
  * short read ends the run with its position in the message and nothing in flight, and the next epoch is right; what the
  * kernel asks to repeat is repeated; allocations that fail are undone. */
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = 90, HANG_SECONDS = 120 };
+enum { TRAIN = 90 };
 
 static const struct train_graph_config usual = {
     .nodes = 700, .mean_degree = 6, .dim = 8, .classes = 4, .train = TRAIN, .seed = 5};
@@ -253,6 +254,6 @@ int main(void)
         cmocka_unit_test(test_every_failed_allocation_is_reported_and_undone),
         cmocka_unit_test(test_a_cut_edge_file_is_refused),
     };
-    alarm(HANG_SECONDS); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests_name("ringsampler_faults", tests, NULL, NULL);
 }

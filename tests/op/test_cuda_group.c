@@ -2,6 +2,7 @@
  * (tests/gpu/stub_nccl.c); what is missing, what fails, and who does not come. */
 #include "harness/tensor/cuda/backend.h"
 #include "harness/tensor/group.h"
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
 #include "tests/support/toy_block.h"
@@ -20,7 +21,7 @@
 
 extern uint32_t cuda_host_devices; /* tests/support/cuda_host.cc */
 
-enum { RANKS_MAX = 4, COUNT = 1000, ROUNDS = 5, HANG_SECONDS = 120 };
+enum { RANKS_MAX = 4, COUNT = 1000, ROUNDS = 5 };
 
 /* In memory that all processes share. */
 struct shared {
@@ -274,6 +275,6 @@ int main(void)
     const char *const program = process_program(), *const slash = strrchr(program, '/');
     (void)snprintf(stub, sizeof stub, "%.*s/tests/gpu/stub_nccl.so", (int)(slash - program), program);
     (void)setenv("OOCGNN_NCCL", stub, 1);
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("cuda group", tests, NULL, NULL);
 }

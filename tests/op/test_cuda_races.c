@@ -2,6 +2,7 @@
  * on a device. So a kernel that lacks a barrier is reported, whatever comes out of it here, and one that has them is
  * not. Without that sanitizer the values alone are looked at. */
 #include "tests/op/cuda_races.h"
+#include "tests/support/hang.h"
 #include "tests/support/sanitizers.h"
 
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { IN_WARP = 1, NEXT_WARP = 32, HANG_SECONDS = 120, WRONG_VALUES = 3 };
+enum { IN_WARP = 1, NEXT_WARP = 32, WRONG_VALUES = 3 };
 
 static bool values_are_right(const struct races_case *c, const uint64_t *sums)
 {
@@ -35,7 +36,7 @@ static int status_of(const struct races_case *c, bool ordered)
         const int nowhere = open("/dev/null", O_WRONLY);
         if (!ordered)
             (void)dup2(nowhere, STDERR_FILENO); /* what it says of it is meant to be said */
-        (void)alarm(HANG_SECONDS);
+        end_a_hang();
         races_run(c, sums);
         _exit(ordered && !values_are_right(c, sums) ? WRONG_VALUES : 0);
     }

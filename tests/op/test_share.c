@@ -4,6 +4,7 @@
 #include "harness/tensor/cpu/gemm.h"
 #include "harness/tensor/cpu/kernels.h"
 #include "harness/tensor/cpu/state.h"
+#include "tests/support/hang.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/toy_block.h"
 
@@ -475,6 +476,6 @@ int main(void)
 
         cmocka_unit_test(test_threads_change_no_bit),
     };
-    (void)alarm(300);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Virtual time worked out by hand: cores shared, locks competed for, deadlines, the split, deadlocks, determinism. */
 #include "harness/base/rng.h"
 #include "harness/world/simulated/executor.h"
+#include "tests/support/hang.h"
 #include "tests/support/seed.h"
 
 #include <inttypes.h>
@@ -1020,6 +1021,6 @@ int main(void)
         cmocka_unit_test(one_seed_one_nanosecond),
         cmocka_unit_test(random_crowds_keep_the_rules),
     };
-    (void)alarm(120);
+    end_a_hang();
     return cmocka_run_group_tests_name("executor", tests, NULL, NULL);
 }

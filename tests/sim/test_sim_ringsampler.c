@@ -2,6 +2,7 @@
  * the page and the sector (docs/invariants.md, RingSampler: 4, 8). */
 #include "harness/world/simulated/simulated.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
 
@@ -201,6 +202,6 @@ int main(void)
         cmocka_unit_test(test_polling_costs_cores_and_saves_wakes),
         cmocka_unit_test(test_the_sort_costs_its_passes),
     };
-    alarm(60); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests_name("sim_ringsampler", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The world's table over the executor: pipelines of known service times, charged work, memory against the cap. */
 #include "harness/pipeline/pipeline.h"
 #include "harness/pipeline/team.h"
+#include "tests/support/hang.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
@@ -497,6 +498,6 @@ int main(void)
         cmocka_unit_test(feature_memory_has_no_pages),
         cmocka_unit_test(memory_is_charged_when_touched),
     };
-    (void)alarm(120);
+    end_a_hang();
     return cmocka_run_group_tests_name("simulated world", tests, sim_world_open, sim_world_close);
 }

@@ -1,6 +1,7 @@
 /* AGNES over whole epochs: what it reads, keeps and spills, how an epoch is cut into hyperbatches, and the memory it
  * plans and holds. That its mini-batches and losses are those of every other exact system is in tests/differential. */
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/small_graph.h"
 
 #include <setjmp.h>
@@ -564,6 +565,6 @@ int main(void)
         cmocka_unit_test(test_memory_is_not_asked_for_by_the_mini_batch),
         cmocka_unit_test(test_refusals_name_the_parameter),
     };
-    alarm(300); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

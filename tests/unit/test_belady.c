@@ -9,6 +9,7 @@
 
 #include "harness/base/rng.h"
 #include "systems/ginex/belady.h"
+#include "tests/support/hang.h"
 #include "tests/support/measured_world.h"
 
 #include <stdio.h>
@@ -425,6 +426,6 @@ int main(void)
         cmocka_unit_test(test_strangers_in_the_initial_cache_make_room),
         cmocka_unit_test(test_what_does_not_fit_is_refused),
     };
-    alarm(60);
+    end_a_hang();
     return cmocka_run_group_tests(tests, open_world, measured_world_close);
 }

@@ -5,6 +5,7 @@
 #include "systems/diskgnn/diskgnn.h"
 #include "tests/support/device_tensor.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 
 #include <glob.h>
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = 150, BATCHES = 8, EPOCHS = 2, OPTIONS_MAX = 16, HANG_SECONDS = 200 };
+enum { TRAIN = 150, BATCHES = 8, EPOCHS = 2, OPTIONS_MAX = 16 };
 
 static const struct train_graph_config usual = {
     .nodes = 900, .mean_degree = 6, .dim = 32, .classes = 5, .train = TRAIN, .seed = 11};
@@ -692,6 +693,6 @@ int main(void)
         cmocka_unit_test(test_a_failed_epoch_leaves_no_gather_behind),
         cmocka_unit_test(test_sampling_alone_delivers_what_was_stored),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * place and is the dataset's, files are whole or absent, a preparation that was cut short is resumed, and two at once
  * do not harm each other. Which rows lie where is in test_diskgnn_search.c. */
 #include "harness/system/sampling.h"
+#include "tests/support/hang.h"
 #include "tests/support/prepared.h"
 
 #include <dirent.h>
@@ -818,6 +819,6 @@ int main(void)
         cmocka_unit_test(test_batched_packing_is_faster),
         cmocka_unit_test(test_batched_packing_is_as_fast_as_the_device),
     };
-    alarm(300); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Packing that was cut short goes on: killed at any operation that changes the disk, or stopped at any, it is taken up
  * where it was kept, and ends with the bytes of a packing that nobody disturbed (systems/diskgnn/pack_kept.c). */
+#include "tests/support/hang.h"
 #include "tests/support/prepared.h"
 
 #include <dirent.h>
@@ -381,6 +382,6 @@ int main(void)
         cmocka_unit_test(test_what_does_not_fit_is_packed_anew),
         cmocka_unit_test(test_nothing_is_kept_of_what_failed),
     };
-    alarm(300); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* DiskGNN's placement against plain recomputation: the order of a disk cache, which rows it holds, the search for
  * segment and rows, and the bytes of a plan. What the files hold is in test_diskgnn_prepare.c. */
 #include "harness/base/rng.h"
+#include "tests/support/hang.h"
 #include "tests/support/prepared.h"
 #include "tests/support/seed.h"
 
@@ -521,6 +522,6 @@ int main(void)
         cmocka_unit_test(test_cuts_of_a_histogram),
         cmocka_unit_test(test_cold_accesses_are_those_of_no_cached_row),
     };
-    alarm(300); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,9 @@ static void test_other_errors_are_said_as_they_are(void **state)
         struct gnn_err err = {0};
         assert_int_equal(gnn_fail(&err, (enum gnn_status)status, "option %s", "memory"), status);
         assert_int_equal(err.status, status);
-        if (status != GNN_ENOMEM)
+        if (status == GNN_EFILES)
+            assert_string_equal(err.message, "option memory; close other files or raise the limit: ulimit -n");
+        else if (status != GNN_ENOMEM)
             assert_string_equal(err.message, "option memory");
     }
 }

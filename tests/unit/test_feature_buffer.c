@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "harness/world/measured/measured.h"
 #include "systems/gnndrive/feature_buffer.h"
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 
 #include <setjmp.h>
@@ -882,6 +883,6 @@ int main(void)
         cmocka_unit_test(test_admission_sleeps_until_its_turn_and_room),
         cmocka_unit_test(test_overlapping_batches_never_load_twice_nor_deadlock),
     };
-    alarm(60); /* a missing signal is a failure, not a hang */
+    end_a_hang(); /* a missing signal is a failure, not a hang */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "systems/ginex/score.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/io_scratch.h"
 
 #include <math.h>
@@ -867,6 +868,6 @@ int main(void)
         cmocka_unit_test(test_the_peak_is_planned_for),
         cmocka_unit_test(test_the_neighbour_cache_has_words_of_the_datasets_width),
     };
-    alarm(120);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "harness/base/rng.h"
 #include "systems/gnndrive/staging.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/sanitizers.h"
 
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { WORDS = 16, RANKS = 4, PORTION = 6, KEYS = 40, SLOT_BYTES = 64, ROUNDS = 400, HELD_MAX = 9, HANG_SECONDS = 120 };
+enum { WORDS = 16, RANKS = 4, PORTION = 6, KEYS = 40, SLOT_BYTES = 64, ROUNDS = 400, HELD_MAX = 9 };
 
 static const struct gnndrive_staging_config usual = {
     .ranks = RANKS, .portion = PORTION, .keys = KEYS, .slot_bytes = SLOT_BYTES};
@@ -431,6 +432,6 @@ int main(void)
         cmocka_unit_test(test_random_ranks_as_threads),
         cmocka_unit_test(test_random_ranks_as_processes),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("staging", tests, NULL, NULL);
 }

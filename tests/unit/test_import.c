@@ -3,6 +3,7 @@
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 #include "tests/support/seed.h"
 
@@ -496,7 +497,7 @@ static void test_a_pipe_is_read_once(void **state)
         _exit(file != NULL && fputs("2 0\n2 1\n", file) >= 0 && fclose(file) == 0 ? 0 : 1);
     }
     assert_true(writer > 0);
-    (void)alarm(60);
+    end_a_hang();
     struct gnn_import_options options = defaults();
     options.classes = options.dim = 2;
     options.train_fraction = 1;

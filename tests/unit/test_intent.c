@@ -2,6 +2,7 @@
  * of it. */
 #include "harness/system/intent.h"
 #include "tests/differential/systems.h"
+#include "tests/support/hang.h"
 #include "tests/support/link_run.h"
 
 #include <setjmp.h>
@@ -182,6 +183,6 @@ int main(void)
         cmocka_unit_test(test_what_each_system_means_to_do),
         cmocka_unit_test_setup_teardown(test_what_systems_of_links_mean_to_do, data_set_up, data_tear_down),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "harness/sample/sample.h"
 #include "systems/mariusgnn/mariusgnn.h"
 #include "tests/differential/systems.h"
+#include "tests/support/hang.h"
 #include "tests/support/memory_source.h"
 
 #include <inttypes.h>
@@ -546,6 +547,6 @@ int main(void)
         cmocka_unit_test(test_the_fallback_is_automatic),
         cmocka_unit_test(test_contradictions_are_refused_by_name),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

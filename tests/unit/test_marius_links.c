@@ -9,6 +9,7 @@
 #include "systems/mariusgnn/mariusgnn.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/link_run.h"
 #include "tests/support/seed.h"
 
@@ -24,7 +25,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 90, DIM = 12, EDGES = 410, EPOCHS = 3, HANG_SECONDS = 200 };
+enum { NODES = 90, DIM = 12, EDGES = 410, EPOCHS = 3 };
 static const struct link_graph usual = {.nodes = NODES, .relations = 4, .edges = EDGES, .seed = 12};
 static const uint64_t reals = (uint64_t)NODES * DIM;
 
@@ -861,6 +862,6 @@ int main(void)
         WITH_DIRECTORY(test_the_capacity_follows_the_cap),
         WITH_DIRECTORY(test_a_preparation_waits_for_another),
     };
-    (void)alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "systems/mariusgnn/store.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/seed.h"
 
 #include <inttypes.h>
@@ -700,6 +701,6 @@ int main(void)
         cmocka_unit_test(test_sync_writes_what_is_still_resident),
         cmocka_unit_test(test_a_partition_is_read_after_it_was_written),
     };
-    alarm(120);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

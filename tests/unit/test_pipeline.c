@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "harness/pipeline/pipeline.h"
 #include "harness/pipeline/progress.h"
+#include "tests/support/hang.h"
 #include "tests/support/measured_world.h"
 #include "tests/support/must.h"
 #include "tests/support/seed.h"
@@ -738,7 +739,7 @@ int main(void)
         cmocka_unit_test(reorder_window_holds),        cmocka_unit_test(reorder_with_many_takers),
         cmocka_unit_test(progress_keeps_stages_apart), cmocka_unit_test(stress),
     };
-    (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
+    end_a_hang(); /* a worker that nobody wakes is a failure, not a wait */
     const int failed =
         cmocka_run_group_tests_name("pipeline, measured", measured, measured_world_open, measured_world_close);
     return failed + cmocka_run_group_tests_name("pipeline, simulated", simulated, sim_world_open, sim_world_close);

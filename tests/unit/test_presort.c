@@ -1,6 +1,7 @@
 /* presort's epochs: what was planned is what is read and written, whatever the sizes, in both worlds; its limits, and a
  * disk that is full (docs/invariants.md, presort: 1, 2, 3, 4, 6, 7, 10). Batches and losses against the other
  * systems are in tests/differential, the plan alone in test_presort_plan.c, requests in test_presort_requests.c. */
+#include "tests/support/hang.h"
 #include "tests/support/presort_run.h"
 
 #include <math.h>
@@ -549,6 +550,6 @@ int main(void)
         cmocka_unit_test(test_inputs_have_their_room),
         cmocka_unit_test(test_slots_have_numbers_wide_enough),
     };
-    alarm(HANG_SECONDS); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "harness/system/plan.h"
 #include "systems/presort/presort.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/io_log.h"
 
 #include <errno.h>
@@ -15,16 +16,7 @@
 
 #include <cmocka.h>
 
-enum {
-    NODES = 12000,
-    TRAIN = 160,
-    BATCH = 8,
-    BATCHES = TRAIN / BATCH,
-    EPOCHS = 3,
-    ROW_BYTES = 512,
-    PAGE = 4096,
-    HANG_SECONDS = 240
-};
+enum { NODES = 12000, TRAIN = 160, BATCH = 8, BATCHES = TRAIN / BATCH, EPOCHS = 3, ROW_BYTES = 512, PAGE = 4096 };
 
 /* Rows in use lie far enough from each other for packing to pay. */
 static const struct train_graph_config usual = {
@@ -692,6 +684,6 @@ int main(void)
         cmocka_unit_test(test_short_and_late_requests_change_nothing),
         cmocka_unit_test(test_a_cap_that_is_too_tight_turns_it_off),
     };
-    alarm(HANG_SECONDS); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* presort's requests, one by one: a sweep, blocks written and read back, direct rows are those of the plan, and where
  * everything has room nothing is read twice (docs/invariants.md, presort: 4, 8). */
+#include "tests/support/hang.h"
 #include "tests/support/io_log.h"
 #include "tests/support/presort_run.h"
 
@@ -353,6 +354,6 @@ int main(void)
         cmocka_unit_test(test_where_everything_fits_nothing_is_read_twice),
         cmocka_unit_test(test_one_window_is_one_run),
     };
-    alarm(HANG_SECONDS); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * test_presort_plan.c. */
 #include "systems/presort/presort.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,16 +14,7 @@
 
 #include <cmocka.h>
 
-enum {
-    NODES = 5000,
-    TRAIN = 160,
-    BATCH = 8,
-    BATCHES = TRAIN / BATCH,
-    EPOCHS = 5,
-    GROUP = 3,
-    DIM = 128,
-    HANG_SECONDS = 120
-};
+enum { NODES = 5000, TRAIN = 160, BATCH = 8, BATCHES = TRAIN / BATCH, EPOCHS = 5, GROUP = 3, DIM = 128 };
 
 static const struct train_graph_config usual = {
     .nodes = NODES, .mean_degree = 6, .dim = DIM, .classes = 5, .train = TRAIN, .seed = 11};
@@ -407,6 +399,6 @@ int main(void)
         cmocka_unit_test(test_an_epoch_out_of_order_is_drawn_again),
         cmocka_unit_test(test_a_failed_epoch_is_forgotten),
     };
-    alarm(HANG_SECONDS); /* a hang is a failure too */
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "harness/base/rng.h"
 #include "harness/ranks/average.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/sanitizers.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 4, COUNT = 2500, STEPS = 40, HANG_SECONDS = 60 };
+enum { RANKS = 4, COUNT = 2500, STEPS = 40 };
 
 struct group {
     struct gnn_world *world;
@@ -275,6 +276,6 @@ int main(void)
         cmocka_unit_test(test_parts_cover_everything_once),
         cmocka_unit_test(test_one_rank_needs_no_group),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
 }

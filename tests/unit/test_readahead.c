@@ -1,6 +1,7 @@
 /* The hold on a device's readahead: it is set, and given back however the holder ends. A plain file stands for sysfs'
  * own; where this user may, an unused loop device of the kernel too. */
 #include "harness/confine/readahead.h"
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
 
@@ -188,7 +189,7 @@ static void the_kernels_own(void **state)
 
 int main(void)
 {
-    (void)alarm(120);
+    end_a_hang();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_set_and_given_back),
         cmocka_unit_test(a_killed_holder_gives_it_back),

@@ -1,5 +1,6 @@
 /* RingSampler's memory (docs/invariants.md, RingSampler 9) by what is really held: the world's memory and the heap
  * together, not the sizes that the system computed for itself. */
+#include "tests/support/hang.h"
 #include "tests/support/heap_count.h"
 
 #include "tests/support/fixture.h"
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { SEEDS = 500, FANOUT_1 = 10, FANOUT_2 = 5, NODES = 20000, RING = 512, HANG_SECONDS = 120 };
+enum { SEEDS = 500, FANOUT_1 = 10, FANOUT_2 = 5, NODES = 20000, RING = 512 };
 
 static const struct train_graph_config large = {
     .nodes = NODES, .mean_degree = 8, .dim = 4, .classes = 5, .train = 5000, .seed = 11};
@@ -129,6 +130,6 @@ int main(void)
         cmocka_unit_test(test_edges_cost_no_memory),
         cmocka_unit_test(test_a_mini_batch_allocates_nothing),
     };
-    alarm(HANG_SECONDS);
+    end_a_hang();
     return cmocka_run_group_tests_name("RingSampler's memory", tests, NULL, NULL);
 }

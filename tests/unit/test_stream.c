@@ -11,6 +11,7 @@
 #include "harness/storage/stream.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,6 +375,6 @@ int main(void)
         cmocka_unit_test(test_blocks_that_do_not_fit_are_refused),
         cmocka_unit_test(test_a_failed_read_is_an_error_not_a_hang),
     };
-    alarm(60);
+    end_a_hang();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
