@@ -7,7 +7,7 @@
 # processor. TEST_LIMIT_S, of the wall clock, is for what hangs.
 #
 # Where there are two processors, two programs run at a time as far as tests/lanes.txt allows, those of one word in the order
-# of its lines: what shares, two by two; then what stands alone, with nothing beside it but what computes, at the lowest
+# of its lines: what shares, two by two; then what stands alone, with nothing beside it but what computes, at a lower
 # priority. Rows come in the order of the arguments, each when all before it have come. TEST_LANES=1: one program after
 # another, in that order.
 set -uo pipefail
@@ -175,7 +175,7 @@ else
         beside=yes
         run_all shares
         : >"$state/shared"
-        renice -n 19 -p "$BASHPID" >/dev/null 2>&1
+        renice -n 5 -p "$BASHPID" >/dev/null 2>&1
         run_all computes
     ) &
     lane=$!
