@@ -7,7 +7,7 @@
 
 /* Appends kernel, host, CPU, memory, block device and file system behind data_path (NULL: left out, and so is the
  * machine's momentary load), limits, version and git revision of the program, compiler, library versions and GPU.
- * What cannot be found out is NULL. Keys are dotted: "kernel.release", "cpu.model", "device.scheduler", "lib.sqlite" … */
+ * What cannot be found out is NULL. Keys are dotted: "kernel.release", "cpu.model", "device.scheduler" … */
 GNN_MUST_CHECK enum gnn_status gnn_environment_capture(struct gnn_kv_list *out, const char *data_path,
                                                        struct gnn_err *err);
 
