@@ -5,7 +5,7 @@
 # runs what is missing. Options go to the array: --array is written here, %N limits it with OOCGNN_AT_ONCE=N.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 2 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '/SPDX/d; s/^# //p; /^set /q' "$0" >&2; exit 2; }
 job=$(realpath "$1")
 mkdir -p "$2"
 dir=$(realpath "$2")
