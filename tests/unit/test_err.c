@@ -1,8 +1,9 @@
-/* Errors: what a message says of memory, which of two errors stays, and what is too long for it. */
+/* Errors: what a message says of memory and descriptors, which of two errors stays, and what is too long for it. */
 #include "harness/oocgnn.h"
 #include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -25,11 +26,31 @@ static void test_other_errors_are_said_as_they_are(void **state)
         struct gnn_err err = {0};
         assert_int_equal(gnn_fail(&err, (enum gnn_status)status, "option %s", "memory"), status);
         assert_int_equal(err.status, status);
-        if (status == GNN_EFILES)
-            assert_string_equal(err.message, "option memory; close other files or raise the limit: ulimit -n");
-        else if (status != GNN_ENOMEM)
+        if (status != GNN_ENOMEM && status != GNN_EFILES)
             assert_string_equal(err.message, "option memory");
     }
+}
+
+static void test_no_descriptor_is_said_with_the_remedy_once(void **state)
+{
+    (void)state;
+    static const char wanted[] = "pipe: Too many open files; close other files or raise the limit: ulimit -n";
+    struct gnn_err err = {0}, forwarded = {0}, cut = {0};
+    assert_int_equal(gnn_errno_status(EMFILE, GNN_EIO), GNN_EFILES);
+    assert_int_equal(gnn_errno_status(ENFILE, GNN_EIO), GNN_EFILES);
+    assert_int_equal(gnn_errno_status(EIO, GNN_EIO), GNN_EIO);
+    assert_int_equal(gnn_errno_status(0, GNN_ENOMEM), GNN_ENOMEM);
+    assert_int_equal(gnn_fail(&err, GNN_EFILES, "pipe: Too many open files"), GNN_EFILES);
+    assert_string_equal(err.message, wanted);
+    assert_int_equal(gnn_fail(&forwarded, err.status, "%s", err.message), GNN_EFILES);
+    assert_string_equal(forwarded.message, wanted);
+    char name[2 * GNN_ERR_MAX];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(gnn_fail(&cut, GNN_EFILES, "%s", name), GNN_EFILES); /* the remedy is not what is cut */
+    assert_int_equal(strlen(cut.message), GNN_ERR_MAX - 1);
+    assert_string_equal(cut.message + GNN_ERR_MAX - 1 - strlen("x; close other files or raise the limit: ulimit -n"),
+                        "x; close other files or raise the limit: ulimit -n");
 }
 
 static void test_the_first_error_stays(void **state)
@@ -81,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory_is_said_once_and_first),
         cmocka_unit_test(test_other_errors_are_said_as_they_are),
+        cmocka_unit_test(test_no_descriptor_is_said_with_the_remedy_once),
         cmocka_unit_test(test_the_first_error_stays),
         cmocka_unit_test(test_a_long_message_is_cut),
         cmocka_unit_test(test_bookkeeping_is_zeroed_or_named),
