@@ -65,7 +65,9 @@ if [ -z "$inside" ]; then
     [ -n "$release" ] || cannot "/etc/os-release names no release." "Name one: --release bookworm"
     [ -z "$(git status --porcelain)" ] || echo "bare: uncommitted changes are not part of the clone that is tried" >&2
     mkdir -p "$work"
-    unshare --mount --pid --fork --kill-child bash scripts/bare.sh --inside "${given[@]}" </dev/null &
+    exec 9>"$work/lock"
+    flock --nonblock 9 || cannot "another run of this script uses build/bare." "Wait until it has ended."
+    setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child bash scripts/bare.sh --inside "${given[@]}" </dev/null &
     child=$!
     trap 'kill -KILL $child 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM HUP
