@@ -253,9 +253,8 @@ class Scanner:
                 self.heredoc()
             elif self.text[self.at] in "<>" and not self.sees("<(") and not self.sees(">("):
                 self.redirection()
-            elif re.match(r"\d+[<>]", self.text[self.at:self.at + 4]):
-                while self.text[self.at].isdigit():
-                    self.at += 1
+            elif descriptor := re.match(r"(\d+|\{\w+\})(?=[<>])", self.text[self.at:self.at + 40]):
+                self.at += descriptor.end()
             elif self.sees("((") and begins:
                 self.at += 2
                 self.arithmetic()

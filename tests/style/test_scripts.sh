@@ -63,11 +63,12 @@ END
 trap 'call_11; known' EXIT
 timeout 5 call_12 $((1 + 2)) "${x:-$(call_13)}"
 if ! call_14; then scripts/call_15.sh; fi
+exec {x}<>/dev/null 2>&1
 exec call_16
 SCRIPT
 check "$dir/calls.sh"
 [ $? -eq 1 ] && [ "$(sed -n 's/^[^ ]*:[0-9]*: \(scripts.\)*call_\([0-9]*\).*/\2/p' "$dir/said" | sort -n | paste -sd ' ')" = "$(seq -s ' ' 1 16)" ] &&
-    grep -q '^.*calls.sh:12: scripts/call_15.sh: no such file' "$dir/said" && grep -q 'calls.sh:13: call_16:' "$dir/said"
+    grep -q '^.*calls.sh:12: scripts/call_15.sh: no such file' "$dir/said" && grep -q 'calls.sh:14: call_16:' "$dir/said"
 verdict "calls are seen wherever a script has them, with their lines" $?
 
 finish
