@@ -299,11 +299,18 @@ if [ -e results/marius.csv ]; then
     verdict "results/marius.md" $?
 fi
 
-# What the README says of speed is what its pages say: every number of the tables, in the lines of a page.
-missing=$(sed -n '/^## Speed$/,/^## Results$/p' README.md | grep '^| ' | grep -oE '[0-9]+(\.[0-9]+)?' | sort -u |
-    while read -r number; do grep -qE "(^|[^0-9.])${number//./\\.}([^0-9.]|\\.[^0-9]|\$)" results/speed.md results/peers.md || echo "$number"; done)
-[ -z "$missing" ] || echo "$missing"
-[ "$(sed -n '/^## Speed$/,/^## Results$/p' README.md | grep -c '^| ')" -gt 4 ] && [ -z "$missing" ]
-verdict "numbers of README.md's tables of speed that are neither in results/speed.md nor in results/peers.md" $?
+# What the README says of results is what their pages say.
+claims=$(awk -F'|' '/^\| paper \| figures \|/ { on = 1 } on && !/^\|/ { on = 0 }
+    on && $2 !~ /oocgnn|paper|-/ { hold += $5; all += $5 + $6 } END { print hold " of " all " measurable claims" }' results/figures.md)
+grep -qF "$claims" README.md
+verdict "README.md does not say: $claims of the papers hold" $?
+
+figures=$(find plots/figures -maxdepth 1 -name '*.ini' ! -name 'oocgnn-*' ! -name tolerances.ini | wc -l)
+grep -qE "^oocgnn figure --list +# $figures figures and tables of five papers" README.md
+verdict "README.md does not say that there are $figures figures and tables" $?
+
+read -r rows factor < <(sed -n 's/^The median of |log2| over the \([0-9]*\) ratios .* within a factor of \([0-9.]*\) of .*/\1 \2/p' results/ratios.md)
+tr '\n' ' ' <README.md | grep -qF "half of $rows published ratios are met within a factor of $factor."
+verdict "README.md does not say that half of $rows ratios are within a factor of $factor" $?
 
 finish
