@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <link.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,6 +26,11 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A device readahead above this is reported: the kernel's own default is 128 KiB. */
+#define GNN_READAHEAD_LARGE_BYTES (UINT64_C(1) << 20)
+
+enum { FEW_PIDS = 256 }; /* PyG+ as published starts 160 threads */
 
 struct doctor {
     const char *dir;
@@ -192,16 +198,43 @@ static void look_at_device(struct doctor *d)
     assert(d->dir != NULL);
     struct gnn_err err = {0};
     struct statvfs space;
-    char bytes[32], readahead[32] = "?";
+    char bytes[32], readahead[32] = "?", remedy[256] = "";
     if (gnn_device_find(d->dir, &info, &err) != GNN_OK)
         return; /* look_at_direct has said so */
     if (info.readahead_bytes != GNN_UNKNOWN)
         (void)gnn_format_bytes(info.readahead_bytes, readahead, sizeof readahead);
     const uint64_t free_bytes = statvfs(d->dir, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : 0;
-    find(d, "device", info.major == 0 ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, "",
+    const bool large = info.readahead_bytes != GNN_UNKNOWN && info.readahead_bytes > GNN_READAHEAD_LARGE_BYTES;
+    if (large && info.name[0] != '\0')
+        (void)snprintf(remedy, sizeof remedy,
+                       "buffered reads fetch far more than they need: `--device-readahead 128K` for one run, or "
+                       "`echo 128 | sudo tee /sys/block/%.64s/queue/read_ahead_kb` for the machine",
+                       info.name);
+    find(d, "device", info.major == 0 || large ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, remedy,
          "%s on %s (%s), readahead %s, %s free", info.file_system, info.name[0] ? info.name : "no block device",
          info.scheduler[0] ? info.scheduler : "no scheduler", readahead,
          gnn_format_bytes(free_bytes, bytes, sizeof bytes));
+}
+
+/* Limits of the control group that this process lives in, or of one above it: every run lives under them, too. */
+static void look_at_inherited(struct doctor *d, const struct gnn_confine *confine)
+{
+    char text[32];
+    const bool few = confine->pids_limit != GNN_UNKNOWN && confine->pids_used != GNN_UNKNOWN &&
+                     confine->pids_limit < gnn_add_bytes(confine->pids_used, FEW_PIDS);
+    if (confine->ancestor_limit_bytes == GNN_UNKNOWN)
+        find(d, "memory limit", GNN_VERDICT_OK, false, "", "none on this process's control group");
+    else
+        find(d, "memory limit", GNN_VERDICT_NOTE, false, "a run without --memory lives under this limit, too",
+             "%s, set on this process's control group or one above it",
+             gnn_format_bytes(confine->ancestor_limit_bytes, text, sizeof text));
+    if (confine->pids_limit == GNN_UNKNOWN)
+        find(d, "pids limit", GNN_VERDICT_OK, false, "", "none on this process's control group");
+    else
+        find(d, "pids limit", few ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false,
+             few ? "a run may need more threads: raise pids.max (docker run --pids-limit=-1), or use fewer workers"
+                 : "",
+             "%" PRIu64 " processes and threads, %" PRIu64 " in use", confine->pids_limit, confine->pids_used);
 }
 
 static void look_at_cgroup(struct doctor *d)
@@ -210,7 +243,10 @@ static void look_at_cgroup(struct doctor *d)
     struct gnn_err err = {0};
     uint64_t rise_bytes = 0;
     static const uint64_t probe_bytes = 8u << 20;
-    if (gnn_confine_detect(&confine, &err) != GNN_OK || !confine.memory_usable) {
+    const enum gnn_status detected = gnn_confine_detect(&confine, &err);
+    if (detected == GNN_OK)
+        look_at_inherited(d, &confine);
+    if (detected != GNN_OK || !confine.memory_usable) {
         find(d, "memory cap", GNN_VERDICT_MISSING, false, err.status != GNN_OK ? err.message : confine.remedy,
              "no writable control group for memory");
         return;
@@ -261,8 +297,9 @@ static void look_at_programs(struct doctor *d)
 {
     static const struct {
         const char *program, *use, *remedy;
-    } programs[] = {{"gnuplot", "plots", "sudo apt-get install -y gnuplot-nox"},
-                    {"fio", "make bench", "sudo apt-get install -y fio"}};
+    } programs[] = {
+        {"gnuplot", "plots", "sudo apt-get install -y gnuplot-nox"},
+        {"fio", "make bench, oocgnn calibrate, figures gnndrive-figB1a to d", "sudo apt-get install -y fio"}};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         const bool there = in_path(programs[i].program);
         find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,

@@ -37,6 +37,8 @@ struct gnn_confine {
     bool io_usable;     /* a cgroup with a throttle can be made, and its I/O is counted */
     bool needs_leaf;    /* v2: this process has to move into a leaf of its own first (no-internal-process rule) */
     uint64_t ancestor_limit_bytes; /* smallest memory limit from the caller's group up; GNN_UNKNOWN: none */
+    uint64_t pids_limit;           /* smallest pids.max from the caller's group up; GNN_UNKNOWN: none */
+    uint64_t pids_used;            /* processes and threads in the group with that limit */
     uint64_t physical_bytes;
     char remedy[GNN_CGROUP_PATH_MAX +
                 512]; /* why memory_usable is false and the command that would change it; else "" */

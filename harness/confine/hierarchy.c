@@ -120,6 +120,22 @@ static uint64_t smallest_limit(const char *from, size_t mount_len, const char *f
     return smallest;
 }
 
+/* Finds the smallest limit of processes and threads, and how many the group that has it holds. */
+static void look_at_pids(const char *root, const struct gnn_hierarchy *at, struct gnn_confine *out)
+{
+    char dir[GNN_CGROUP_PATH_MAX];
+    const size_t mount_len = strlen(root) + strlen(at->mount);
+    if (!group_dir(root, at, dir))
+        return;
+    do {
+        const uint64_t limit = gnn_group_file_limit(dir, "pids.max");
+        if (limit >= out->pids_limit)
+            continue;
+        out->pids_limit = limit;
+        out->pids_used = gnn_group_file_u64(dir, "pids.current");
+    } while (climb(dir, mount_len));
+}
+
 static void use_v1(const char *root, const struct gnn_hierarchy *at, bool memory, struct gnn_confine *out)
 {
     char dir[GNN_CGROUP_PATH_MAX];
@@ -265,16 +281,22 @@ static uint64_t physical_bytes(void)
 
 enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out, struct gnn_err *err)
 {
-    *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN, .physical_bytes = physical_bytes()};
+    *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN,
+                                .pids_limit = GNN_UNKNOWN,
+                                .pids_used = GNN_UNKNOWN,
+                                .physical_bytes = physical_bytes()};
     char mounts[MOUNTS_BYTES];
     char groups[LINE_BYTES * 2];
     GNN_TRY(read_proc(root, "mountinfo", mounts, sizeof mounts, err));
     GNN_TRY(read_proc(root, "cgroup", groups, sizeof groups, err));
-    struct gnn_hierarchy memory, io, unified;
+    struct gnn_hierarchy memory, io, pids, unified;
     const bool v1_memory = gnn_hierarchy_find(mounts, groups, "memory", &memory);
     const bool v1_io = gnn_hierarchy_find(mounts, groups, "blkio", &io);
     const bool v2 = gnn_hierarchy_find(mounts, groups, NULL, &unified);
+    const bool v1_pids = gnn_hierarchy_find(mounts, groups, "pids", &pids);
     out->hybrid = v2 && (v1_memory || v1_io);
+    if (v1_pids || v2)
+        look_at_pids(root, v1_pids ? &pids : &unified, out);
     if (v1_memory)
         use_v1(root, &memory, true, out);
     if (v1_io)

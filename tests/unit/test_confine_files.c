@@ -268,6 +268,29 @@ static void no_memory_controller(void **state)
     assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_ENOTSUP);
 }
 
+/* The smallest limit counts, wherever it is set, with the count of the group that has it. */
+static void limits_of_processes_are_found(void **state)
+{
+    const struct machine *machine = *state;
+    put_v2(machine, "0::/user/run.scope\n");
+    put_group(machine, "/user", "io memory\n", "io memory\n", "", "max\n");
+    put_group(machine, "/user/run.scope", "io memory\n", "", "77\n", "max\n");
+    struct gnn_confine confine = detect(machine, 77);
+    assert_int_equal(confine.pids_limit, GNN_UNKNOWN);
+    assert_int_equal(confine.pids_used, GNN_UNKNOWN);
+    put(machine, "sys/fs/cgroup/user/pids.max", "12\n");
+    put(machine, "sys/fs/cgroup/user/pids.current", "9\n");
+    put(machine, "sys/fs/cgroup/user/run.scope/pids.max", "max\n");
+    confine = detect(machine, 77);
+    assert_int_equal(confine.pids_limit, 12);
+    assert_int_equal(confine.pids_used, 9);
+    put(machine, "sys/fs/cgroup/user/run.scope/pids.max", "11\n");
+    put(machine, "sys/fs/cgroup/user/run.scope/pids.current", "3\n");
+    confine = detect(machine, 77);
+    assert_int_equal(confine.pids_limit, 11);
+    assert_int_equal(confine.pids_used, 3);
+}
+
 static void hybrid_prefers_v1(void **state)
 {
     const struct machine *machine = *state;
@@ -384,6 +407,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shared_group_climbs, build, demolish),
         cmocka_unit_test_setup_teardown(limited_group_is_not_escaped, build, demolish),
         cmocka_unit_test_setup_teardown(no_memory_controller, build, demolish),
+        cmocka_unit_test_setup_teardown(limits_of_processes_are_found, build, demolish),
         cmocka_unit_test_setup_teardown(hybrid_prefers_v1, build, demolish),
         cmocka_unit_test_setup_teardown(v2_limits_and_readings, build, demolish),
         cmocka_unit_test(config_is_checked),
