@@ -39,6 +39,7 @@ struct gnn_option {
     double min, max;            /* inclusive; both 0: no limits */
     const char *const *choices; /* GNN_OPT_CHOICE: NULL-terminated words */
     const char *help;           /* one sentence; says what 0 means where 0 means "automatic" */
+    const char *group;          /* heading that help prints it under; NULL: none */
     const char *source;         /* paper section or artifact file the default comes from; NULL: our choice */
 };
 

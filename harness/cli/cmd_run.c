@@ -12,17 +12,19 @@ static const struct gnn_option set_table[] = {
      .type = GNN_OPT_TEXT,
      .unit = "SYSTEM.NAME=VALUE",
      .def = "",
+     .group = "Most used",
      .help = "a system's parameter; `oocgnn list params SYSTEM` has them"},
     {.name = NULL},
 };
 
 static const struct gnn_help_page page = {
     .usage = "usage: oocgnn run --system S --dataset D [OPTION...] [--set system.key=value]...\n\n"
-             "Trains one system on one dataset under a memory cap and records what happened.\n\n",
-    .notes = "\nexample: oocgnn run --system null --dataset papers100m --scale 1/100 --memory 320M --epochs 3\n"
-             "(that one does nothing; `oocgnn list systems` names those that train)\n",
+             "Trains one system on one dataset under a memory limit and records the result.\n",
+    .notes =
+        "\nexample: oocgnn run --system gnndrive --dataset papers100m --scale 1/100 --preset gnndrive --memory 320M\n",
     .words = "",
-    .parts = {{NULL, gnn_run_options}, {NULL, set_table}}};
+    .parts = {{NULL, gnn_run_options}, {NULL, set_table}},
+    .groups = gnn_run_option_groups};
 
 int gnn_cmd_run(int argc, char **argv)
 {

@@ -75,14 +75,38 @@ static void right_side(const struct gnn_option *o, char text[HELP_BYTES])
     (void)snprintf(text, HELP_BYTES, "%s%s%s%s%s%s", o->help, any ? " [" : "", o->def, between, range, any ? "]" : "");
 }
 
-/* Prints a table's options: name and unit, what it does, default and range; wrapped to the page. */
-static void print_options(const struct gnn_option *table, FILE *out)
+static void print_option(const struct gnn_option *o, FILE *out)
 {
-    for (const struct gnn_option *o = table; o->name != NULL; o++) {
-        char left[GNN_TEXT_MAX], text[HELP_BYTES];
-        left_side(o, left, sizeof left);
-        right_side(o, text);
-        wrap(text, fprintf(out, "  %s ", left), out);
+    char left[GNN_TEXT_MAX], text[HELP_BYTES];
+    left_side(o, left, sizeof left);
+    right_side(o, text);
+    wrap(text, fprintf(out, "  %s ", left), out);
+}
+
+typedef void option_fn(const struct gnn_option *option, FILE *out);
+
+/* Prints the options of a group of all parts, or with NULL every option of a part. */
+static void each_option(const struct gnn_option *table, const char *group, option_fn *print, FILE *out)
+{
+    for (const struct gnn_option *o = table; o->name != NULL; o++)
+        if (group == NULL || (o->group != NULL && strcmp(o->group, group) == 0))
+            print(o, out);
+}
+
+typedef void heading_fn(const char *heading, FILE *out);
+
+/* Prints a page's options: by group where the page has groups, else part by part, each under its title. */
+static void print_parts(const struct gnn_help_page *page, heading_fn *head, option_fn *print, FILE *out)
+{
+    for (uint32_t g = 0; page->groups != NULL && page->groups[g] != NULL; g++) {
+        head(page->groups[g], out);
+        for (uint32_t p = 0; p < GNN_HELP_PARTS_MAX && page->parts[p].table != NULL; p++)
+            each_option(page->parts[p].table, page->groups[g], print, out);
+    }
+    for (uint32_t p = 0; page->groups == NULL && p < GNN_HELP_PARTS_MAX && page->parts[p].table != NULL; p++) {
+        if (page->parts[p].title != NULL)
+            head(page->parts[p].title, out);
+        each_option(page->parts[p].table, NULL, print, out);
     }
 }
 
@@ -217,19 +241,18 @@ static void print_man_lines(const char *text, FILE *out)
     (void)fputs("\n.fi\n", out);
 }
 
+static void print_man_heading(const char *heading, FILE *out)
+{
+    (void)fputs(".PP\n", out);
+    gnn_help_roff(heading, out);
+    (void)fputs(":\n", out);
+}
+
 static void print_man(const char *command, const struct gnn_help_page *page, FILE *out)
 {
     (void)fprintf(out, ".SS oocgnn %s\n", command);
     print_man_lines(page->usage, out);
-    for (uint32_t p = 0; p < GNN_HELP_PARTS_MAX && page->parts[p].table != NULL; p++) {
-        if (page->parts[p].title != NULL) {
-            (void)fputs(".PP\n", out);
-            gnn_help_roff(page->parts[p].title, out);
-            (void)fputs(":\n", out);
-        }
-        for (const struct gnn_option *o = page->parts[p].table; o->name != NULL; o++)
-            print_man_option(o, out);
-    }
+    print_parts(page, print_man_heading, print_man_option, out);
     if (page->notes != NULL)
         print_man_lines(page->notes + strspn(page->notes, "\n"), out);
 }
@@ -328,14 +351,15 @@ static void print_zsh(const char *command, const struct gnn_help_page *page, FIL
 
 /* ---- text ---- */
 
+static void print_heading(const char *heading, FILE *out)
+{
+    (void)fprintf(out, "\n%s:\n", heading);
+}
+
 static void print_text(const struct gnn_help_page *page, FILE *out)
 {
     (void)fputs(page->usage, out);
-    for (uint32_t p = 0; p < GNN_HELP_PARTS_MAX && page->parts[p].table != NULL; p++) {
-        if (page->parts[p].title != NULL)
-            (void)fprintf(out, "\n%s:\n", page->parts[p].title);
-        print_options(page->parts[p].table, out);
-    }
+    print_parts(page, print_heading, print_option, out);
     (void)fputs(page->notes != NULL ? page->notes : "", out);
 }
 

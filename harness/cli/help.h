@@ -19,7 +19,8 @@ struct gnn_help_page {
     struct {
         const char *title; /* "generating", or NULL */
         const struct gnn_option *table;
-    } parts[GNN_HELP_PARTS_MAX]; /* a part without a table ends them */
+    } parts[GNN_HELP_PARTS_MAX];  /* a part without a table ends them */
+    const char *const *groups;    /* headings in order, NULL behind: options of all parts are printed by their group */
 };
 
 /* The kind that --help=value asks for; value NULL: text for people. GNN_EUSAGE names the kinds. */

@@ -17,8 +17,8 @@ static const char *const told[] = {"dataset", "scale",      "dim",    "model", "
                                    "profile", "compute",    "memory", "cap",   "batch",
                                    "fanout",  "device-bps", "cold",   "io",    "device-iops"};
 /* Where a run is told, or what only chooses among repetitions; `preset` has set other options. */
-static const char *const ignored[] = {"db",   "json", "quiet",  "trace-loss", "bound",
-                                      "seed", "data", "preset", "system",     "sample-only"};
+static const char *const ignored[] = {"db",   "json", "details", "quiet",  "trace-loss", "bound",
+                                      "seed", "data", "preset",  "system", "sample-only"};
 static const char *const environment[] = {"dataset.digest", "profile.digest", "costs.digest",
                                           "build.revision", "build.compiler", "build.flags"};
 

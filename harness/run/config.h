@@ -71,7 +71,7 @@ struct gnn_run_config {
     char db[GNN_TEXT_MAX];
     char trace_loss[GNN_TEXT_MAX]; /* file for one line a step, or "" */
     bool bound;                    /* count the bound behind the run */
-    bool json, quiet;
+    bool json, details, quiet;
 
     uint32_t set_count;
     char sets[GNN_SETS_MAX][GNN_SET_MAX]; /* "system.key=value" */
@@ -80,6 +80,7 @@ struct gnn_run_config {
 /* ---- options.c ---- */
 
 extern const struct gnn_option gnn_run_options[]; /* every field above except sets */
+extern const char *const gnn_run_option_groups[];  /* the options' groups in the order of help, NULL behind */
 
 void gnn_run_config_defaults(struct gnn_run_config *config);
 

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+enum { RUN_OPTIONS = 62 }; /* of gnn_run_options, and --set */
+
 static char *said(const char *arguments)
 {
     struct process_result r = process_shell("%s %s", process_program(), arguments);
@@ -60,6 +62,40 @@ static int each_command(void (*fn)(const char *text, const char *command, const 
     free(help);
     assert_true(commands >= 10);
     return options;
+}
+
+/* What is typed most stands first; an option that a group lacks would be in no help, so all of run's are counted. */
+static void help_of_run_is_grouped(void **state)
+{
+    static const char *const shown[] = {"\nMost used:\n  --system ",
+                                        "\n  --preset ",
+                                        "\n  --memory ",
+                                        "\n  --set SYSTEM.",
+                                        "\nDataset:\n",
+                                        "\nModel:\n",
+                                        "\nMini-batches:\n",
+                                        "\n  --seed ",
+                                        "\nLink prediction:\n",
+                                        "\nLimits and devices:\n",
+                                        "\nSimulation and compute:\n",
+                                        "\nOutput:\n",
+                                        "\n  --details ",
+                                        "\nTesting:\n  --fault ",
+                                        "\nexample: "};
+    (void)state;
+    char *const help = said("run --help");
+    const char *at = help;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const char *const found = strstr(at, shown[i]);
+        if (found == NULL)
+            fail_msg("not in its place: %s", shown[i]);
+        at = found + 1;
+    }
+    int options = 0;
+    for (at = help; (at = strstr(at, "\n  --")) != NULL; at++)
+        options++;
+    assert_int_equal(options, RUN_OPTIONS);
+    free(help);
 }
 
 static void in_manual(const char *text, const char *command, const char *option)
@@ -245,6 +281,7 @@ static void installed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_of_run_is_grouped),
         cmocka_unit_test(every_option_is_everywhere),
         cmocka_unit_test(groff_has_nothing_to_say),
         cmocka_unit_test(bash_completes),
