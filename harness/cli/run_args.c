@@ -103,8 +103,10 @@ static int run_and_tell(const struct gnn_run_config *config, enum telling tellin
         exit_status = gnn_cli_failed(&err);
     else if (config->bound)
         exit_status = add_bound(config, &run, exit_status);
-    if (measured && telling == TELL_TABLE)
+    if (measured && telling == TELL_TABLE && config->details)
         gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
+    else if (measured && telling == TELL_TABLE)
+        gnn_report_run(&run, stdout);
     err = (struct gnn_err){0};
     if (measured && telling == TELL_JSON && gnn_run_json(&run, false, stdout, &err) != GNN_OK)
         exit_status = gnn_cli_failed(&err);

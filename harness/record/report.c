@@ -2,6 +2,7 @@
 
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/record/report_cells.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 96, COLUMNS_MAX = 13, TEXT_BYTES = 32 };
+enum { CELL_BYTES = 96, COLUMNS_MAX = 13 };
 
 /* A table of short texts; row 0 is the heading. */
 struct grid {
@@ -98,39 +99,6 @@ static void grid_print(const struct grid *grid, enum gnn_report_style style, FIL
 }
 
 /* ---- cells ---- */
-
-static const char *bytes_text(uint64_t bytes, char text[TEXT_BYTES])
-{
-    return bytes == GNN_UNKNOWN ? "-" : gnn_format_bytes(bytes, text, TEXT_BYTES);
-}
-
-/* Seconds, so that a column compares at a glance. */
-static const char *time_text(uint64_t ns, char text[TEXT_BYTES])
-{
-    if (ns == GNN_UNKNOWN)
-        return "-";
-    const double seconds = 1e-9 * (double)ns;
-    (void)snprintf(text, TEXT_BYTES, "%.*f", seconds >= 100 ? 1 : seconds >= 1 ? 2 : 4, seconds);
-    return text;
-}
-
-static const char *count_text(uint64_t count, char text[TEXT_BYTES])
-{
-    return count == GNN_UNKNOWN ? "-" : gnn_format_count((double)count, text, TEXT_BYTES);
-}
-
-static const char *pct_text(double pct, const char *format, char text[TEXT_BYTES])
-{
-    if (!isfinite(pct))
-        return "-";
-    (void)snprintf(text, TEXT_BYTES, strcmp(format, "2") == 0 ? "%.2f" : "%.1f", pct);
-    return text;
-}
-
-static const char *or_dash(const char *text)
-{
-    return text[0] == '\0' ? "-" : text;
-}
 
 /* The system's name, with the variant where it is not the full pipeline, and a mark where the cap was none. */
 static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
@@ -254,7 +222,7 @@ static void set_gpu_rows(struct grid *grid, const struct gnn_run_record *run)
     set_share(grid, 5, copy_ns, wall_ns);
 }
 
-static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
+void gnn_report_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
     static const char *const headings[] = {">run",   "system",   "stage",   ">workers",   ">time s",     ">work %",
                                            ">I/O %", ">queue %", ">lock %", ">compute %", ">resource %", NULL};
@@ -382,10 +350,7 @@ static void print_distributions(const struct gnn_run_record *runs, uint32_t coun
         }
     }
     if (grid.rows_used > 1) {
-        (void)fputs(
-            "\nDistributions, last epoch: what took as long as this or less, of a mini-batch after the one before "
-            "it, of a read, of what else was timed; and what was as large as this or less\n\n",
-            out);
+        (void)fputs("\nPercentiles, last epoch (time between mini-batches, read latency, request size)\n\n", out);
         grid_print(&grid, style, out);
     }
     free(grid.cells);
@@ -454,7 +419,7 @@ void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn
         return;
     }
     print_runs(runs, count, style, out);
-    print_stages(runs, count, style, out);
+    gnn_report_stages(runs, count, style, out);
     print_gpu(runs, count, style, out);
     print_distributions(runs, count, style, out);
     print_notes(runs, count, out);

@@ -61,6 +61,60 @@ static void table_of_a_comparison(void **state)
     gnn_run_record_free(&runs[1]);
 }
 
+static char *run_text(const struct gnn_run_record *run)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    gnn_report_run(run, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* The first epoch and the later ones apart; conditions broken at blanks; without a number the reasons and no times. */
+static void one_run_is_a_block(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 4, 1);
+    run.run_id = 7;
+    for (uint32_t e = 0; e < run.epoch_count; e++)
+        run.epochs[e].wall_ns = (uint64_t[]){12000000000, 8000000000, 9000000000, 3000000000}[e];
+    char *text = run_text(&run);
+    must_show(text, "run 7: gnndrive\n  result          ok\n");
+    must_show(text, "  epoch time      first 12.00 s, later 8.00 s (median of epochs 2 to 4)\n");
+    must_show(text, "limit 320 MiB (cgroup-v1)\n");
+    must_show(text,
+              "  conditions      measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out\n"
+              "                  10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
+    must_show(text, "  time            I/O wait 43.7 % of the workers' time\n"); /* nothing probed the CPU */
+    must_show(text, "\nStages: ");
+    assert_null(strstr(text, "Percentiles"));
+    free(text);
+    run.epoch_count = 2;
+    text = run_text(&run);
+    must_show(text, "first 12.00 s, later 8.00 s (epoch 2)\n");
+    free(text);
+    run.epochs[1].wall_ns = GNN_UNKNOWN;
+    text = run_text(&run);
+    must_show(text, "  epoch time      first 12.00 s\n");
+    free(text);
+    run.epoch_count = 1;
+    text = run_text(&run);
+    must_show(text, "  epoch time      12.00 s\n");
+    free(text);
+    run.valid = 0;
+    run.status = GNN_RUN_INVALID;
+    (void)snprintf(run.reasons, sizeof run.reasons, "first\nsecond");
+    text = run_text(&run);
+    must_show(text, "  result          invalid: first; second\n");
+    assert_null(strstr(text, "epoch time"));
+    assert_null(strstr(text, "Stages"));
+    assert_null(strstr(text, "I/O wait"));
+    free(text);
+    gnn_run_record_free(&run);
+}
+
 /* The device stands beside the stages, with its share of the epoch; a run without one has no such row. */
 static void the_gpu_has_a_row_of_its_own(void **state)
 {
@@ -101,7 +155,7 @@ static void what_was_timed_has_percentiles(void **state)
     struct gnn_run_record run;
     fake_run(&run, "gnndrive", 10, 2, 1);
     char *text = report_text(&run, 1, GNN_REPORT_TEXT);
-    assert_null(strstr(text, "Distributions"));
+    assert_null(strstr(text, "Percentiles"));
     free(text);
     fake_figure(&run.epochs[0], "read_max_ns", 1); /* an earlier epoch's */
     fake_figure(&run.epochs[1], "read_p50_ns", 100000);
@@ -112,7 +166,7 @@ static void what_was_timed_has_percentiles(void **state)
     fake_figure(&run.epochs[1], "read_bytes_p50", 4096);
     fake_figure(&run.epochs[1], "read_bytes_max", 1 << 20);
     text = report_text(&run, 1, GNN_REPORT_TEXT);
-    must_show(text, "Distributions, last epoch: ");
+    must_show(text, "Percentiles, last epoch (time between mini-batches, ");
     must_show(text, "run  system    of              p50  p90      p99    p99.9      most\n");
     must_show(text, "  0  gnndrive  read         100 us    -  1.50 ms  2.00 ms    2.50 s\n");
     must_show(text, "               batch             -    -        -        -   30.0 ms\n");
@@ -121,7 +175,7 @@ static void what_was_timed_has_percentiles(void **state)
     run.valid = 0;
     run.status = GNN_RUN_INVALID;
     text = report_text(&run, 1, GNN_REPORT_TEXT);
-    assert_null(strstr(text, "Distributions"));
+    assert_null(strstr(text, "Percentiles"));
     free(text);
     gnn_run_record_free(&run);
 }
@@ -594,6 +648,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_of_a_comparison),
+        cmocka_unit_test(one_run_is_a_block),
         cmocka_unit_test(the_gpu_has_a_row_of_its_own),
         cmocka_unit_test(what_was_timed_has_percentiles),
         cmocka_unit_test(words_instead_of_times),

@@ -1,0 +1,166 @@
+/* One run for people: what `oocgnn run` prints. */
+#include "harness/base/plain_text.h"
+#include "harness/record/report.h"
+#include "harness/record/report_cells.h"
+#include "harness/record/summary.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { SUMMARY_COLUMNS = 100, SUMMARY_INDENT = 18 };
+
+/* Prints a line of the block: what it is, then the text, broken at blanks. */
+static void print_line(const char *name, const char *text, FILE *out)
+{
+    int column = fprintf(out, "  %-*s", SUMMARY_INDENT - 2, name);
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        if (column > SUMMARY_INDENT && column + 1 + length > SUMMARY_COLUMNS)
+            column = fprintf(out, "\n%*s", SUMMARY_INDENT, "") - 1;
+        column += fprintf(out, column > SUMMARY_INDENT ? " %.*s" : "%.*s", length, text);
+        text += length + (text[length] == ' ' ? 1 : 0);
+    }
+    (void)fputc('\n', out);
+}
+
+/* Copies the reasons, one a line, into one line. */
+static void join_reasons(const char *reasons, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    while (*reasons != '\0' && used + 1 < text_bytes) {
+        const int length = (int)strcspn(reasons, "\n");
+        const int written = snprintf(text + used, text_bytes - used, "%s%.*s", used > 0 ? "; " : "", length, reasons);
+        used += (size_t)(written > 0 ? written : 0);
+        reasons += length + (reasons[length] == '\n' ? 1 : 0);
+    }
+}
+
+static void print_result(const struct gnn_run_record *run, FILE *out)
+{
+    char reasons[2 * GNN_RECORD_REASONS_MAX], text[sizeof reasons + 64];
+    const bool ok = run->status == GNN_RUN_OK && !gnn_run_withholds_times(run);
+    const char *const word = gnn_run_status_name(run->status == GNN_RUN_OK && !ok ? GNN_RUN_INVALID : run->status);
+    join_reasons(run->reasons, reasons, sizeof reasons);
+    (void)snprintf(text, sizeof text, "%s%s%s", word, ok ? "" : ": ", ok ? "" : or_dash(reasons));
+    gnn_text_make_plain(text);
+    (void)fprintf(out, "  %-*s%s\n", SUMMARY_INDENT - 2, "result", text); /* in one line, as a message is looked for */
+}
+
+/* Returns the median of the epochs behind the first one; GNN_UNKNOWN where one of them has no time. */
+static uint64_t later_epochs_ns(const struct gnn_run_record *run)
+{
+    assert(run->epoch_count > 1);
+    uint64_t median_ns = GNN_UNKNOWN;
+    double *const later_ns = calloc(run->epoch_count - 1, sizeof *later_ns);
+    bool known = later_ns != NULL;
+    for (uint32_t e = 1; e < run->epoch_count && known; e++) {
+        const uint64_t ns = gnn_epoch_whole_ns(&run->epochs[e]);
+        known = ns != GNN_UNKNOWN;
+        later_ns[e - 1] = (double)ns;
+    }
+    if (known)
+        median_ns = (uint64_t)gnn_median(later_ns, run->epoch_count - 1);
+    free(later_ns);
+    return median_ns;
+}
+
+static void print_epochs(const struct gnn_run_record *run, FILE *out)
+{
+    char text[256], first[TEXT_BYTES], later[TEXT_BYTES];
+    if (run->epoch_count == 0 || gnn_run_withholds_times(run))
+        return;
+    const uint64_t first_ns = gnn_epoch_whole_ns(&run->epochs[0]);
+    const uint64_t later_ns = run->epoch_count > 1 ? later_epochs_ns(run) : GNN_UNKNOWN;
+    if (later_ns == GNN_UNKNOWN)
+        (void)snprintf(text, sizeof text, "%s%s s", run->epoch_count > 1 ? "first " : "", time_text(first_ns, first));
+    else
+        (void)snprintf(text, sizeof text, "first %s s, later %s s (%s %u)", time_text(first_ns, first),
+                       time_text(later_ns, later), run->epoch_count == 2 ? "epoch" : "median of epochs 2 to",
+                       run->epoch_count);
+    print_line("epoch time", text, out);
+}
+
+static void print_reads(const struct gnn_run_record *run, FILE *out)
+{
+    char text[256], bytes[TEXT_BYTES], count[TEXT_BYTES];
+    const struct gnn_record_counters *const c = &run->counters;
+    if (c->device_read_bytes != GNN_UNKNOWN) {
+        (void)snprintf(text, sizeof text, "%s in %s requests", bytes_text(c->device_read_bytes, bytes),
+                       count_text(c->device_read_ios, count));
+        print_line("device reads", text, out);
+    }
+    if (c->requested_bytes != GNN_UNKNOWN) {
+        (void)snprintf(text, sizeof text, "%s in %s reads by the system", bytes_text(c->requested_bytes, bytes),
+                       count_text(c->requested_ios, count));
+        print_line("requested", text, out);
+    }
+}
+
+static void print_memory(const struct gnn_run_record *run, FILE *out)
+{
+    char text[256], peak[TEXT_BYTES], cap[TEXT_BYTES];
+    if (run->counters.peak_memory_bytes == GNN_UNKNOWN && run->cap_bytes == GNN_UNKNOWN)
+        return;
+    if (run->cap_bytes == GNN_UNKNOWN)
+        (void)snprintf(text, sizeof text, "peak %s, no limit", bytes_text(run->counters.peak_memory_bytes, peak));
+    else
+        (void)snprintf(text, sizeof text, "peak %s, limit %s (%s)%s", bytes_text(run->counters.peak_memory_bytes, peak),
+                       bytes_text(run->cap_bytes, cap), or_dash(run->cap_enforcement),
+                       gnn_run_cap_not_enforced(run) ? ", not enforced: the page cache had the whole machine" : "");
+    print_line("memory", text, out);
+}
+
+static void print_learned(const struct gnn_run_record *run, FILE *out)
+{
+    char text[256];
+    const double loss = run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].loss : (double)NAN;
+    const double mrr = gnn_run_test_mrr(run), accuracy = gnn_run_test_accuracy(run);
+    size_t used = 0;
+    text[0] = '\0';
+    if (isfinite(loss))
+        used += (size_t)snprintf(text, sizeof text, "loss %.4f", loss);
+    if (isfinite(mrr))
+        (void)snprintf(text + used, sizeof text - used, "%stest MRR %.4f", used > 0 ? ", " : "", mrr);
+    else if (isfinite(accuracy))
+        (void)snprintf(text + used, sizeof text - used, "%stest accuracy %.2f %%", used > 0 ? ", " : "",
+                       100.0 * accuracy);
+    if (text[0] != '\0')
+        print_line("training", text, out);
+}
+
+static void print_shares(const struct gnn_run_record *run, FILE *out)
+{
+    char text[128], pct[TEXT_BYTES];
+    const double wait_pct = gnn_run_io_wait_pct(run), cpu_pct = gnn_run_cpu_pct(run);
+    size_t used = 0;
+    text[0] = '\0';
+    if (gnn_run_withholds_times(run))
+        return;
+    if (isfinite(wait_pct))
+        used = (size_t)snprintf(text, sizeof text, "I/O wait %s %% of the workers' time", pct_text(wait_pct, "1", pct));
+    if (isfinite(cpu_pct))
+        (void)snprintf(text + used, sizeof text - used, "%sCPU %s %%", used > 0 ? ", " : "",
+                       pct_text(cpu_pct, "1", pct));
+    if (text[0] != '\0')
+        print_line("time", text, out);
+}
+
+void gnn_report_run(const struct gnn_run_record *run, FILE *out)
+{
+    char caption[GNN_CAPTION_BYTES], name[2 * GNN_NAME_MAX];
+    (void)snprintf(name, sizeof name, "%s%s%s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant);
+    gnn_text_make_plain(name);
+    (void)fprintf(out, "run %" PRId64 ": %s\n", run->run_id, name);
+    print_result(run, out);
+    print_epochs(run, out);
+    print_shares(run, out);
+    print_reads(run, out);
+    print_memory(run, out);
+    print_learned(run, out);
+    gnn_run_caption(run, caption, sizeof caption);
+    gnn_text_make_plain(caption);
+    print_line("conditions", caption, out);
+    gnn_report_stages(run, 1, GNN_REPORT_TEXT, out);
+}
