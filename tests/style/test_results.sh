@@ -310,7 +310,18 @@ grep -qE "^oocgnn figure --list +# $figures figures and tables of five papers" R
 verdict "README.md does not say that there are $figures figures and tables" $?
 
 read -r rows factor < <(sed -n 's/^The median of |log2| over the \([0-9]*\) ratios .* within a factor of \([0-9.]*\) of .*/\1 \2/p' results/ratios.md)
-tr '\n' ' ' <README.md | grep -qF "half of $rows published ratios are met within a factor of $factor."
+grep -qF "half of $rows published ratios are met within a factor of $factor." <<<"$(tr '\n' ' ' <README.md)"
 verdict "README.md does not say that half of $rows ratios are within a factor of $factor" $?
+
+[ "$(wc -l <README.md)" -le 120 ]
+verdict "README.md has over 120 lines" $?
+wide=$(awk '/^```/ { code = !code } code && length > 100 { print FILENAME ":" FNR ": " length }' README.md docs/*.md)
+[ -z "$wide" ] || echo "$wide"
+[ -z "$wide" ]
+verdict "lines of code over 100 columns in README.md or docs/" $?
+unlinked=$(for page in docs/*.md; do grep -qF "($page)" README.md || echo "$page"; done)
+[ -z "$unlinked" ] || echo "$unlinked"
+[ -z "$unlinked" ]
+verdict "pages of docs/ that README.md does not link" $?
 
 finish
