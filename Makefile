@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # oocgnn. Objects go to $(BUILD); nothing is written elsewhere.
 #   make                 the program, $(BUILD)/oocgnn
 #   make demo            set-up, build, a small graph, epoch time over the memory limit for four systems: table and plot

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/denormals.h"
 #include "harness/cli/cli.h"
 #include "harness/tensor/cpu/kernels.h"

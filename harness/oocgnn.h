@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words everyone shares: status, error context, node IDs, limits. No state.
  *
  * Errors are results. A function that can fail returns enum gnn_status, takes a struct gnn_err * last and fills it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 "use strict";
 window.onerror = message => { document.documentElement.dataset.error = String(message); };
 (() => {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: panels of accuracy over time, a line a series, a point an epoch.
 #
 # Variables set before this text:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: panels of grouped bars, one group a value of x, one bar a series; published values as open diamonds.
 #
 # Variables set before this text:

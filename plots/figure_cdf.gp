@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: panels of distributions, each a line through its quantiles.
 #
 # Variables set before this text:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: panels of a grid, a column a value of x, a row a series: the value as a colour and in figures.
 #
 # Variables set before this text:

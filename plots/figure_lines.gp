@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: panels of lines over the values of x, at equal distances; published values as open diamonds.
 #
 # Variables set before this text:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: what processors and storage did over a run, a panel a run: the cores' busy share and, stacked on it, the share that
 # was idle for I/O; the GPU's busy share as a line.
 #

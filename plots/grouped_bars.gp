@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: groups of bars with whiskers. One group a line of the data file, one bar a series.
 #
 # Variables set before this text:

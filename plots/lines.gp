@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: lines with points. One point of every line a line of the data file.
 #
 # Variables set before this text:

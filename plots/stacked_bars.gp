@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Shape: stacked bars in named clusters. One bar a line of the data file.
 #
 # Variables set before this text:

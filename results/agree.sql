@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The same runs in both worlds, side by side: views over results/schema.sql that scripts/agree.sh shows. One row a cell
 -- (a system, what trains, a row width, a cap) and part of the run: the first epoch, which starts cold, and the later
 -- ones. Where there are several repetitions or later epochs the median one by time stands for all.

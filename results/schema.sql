@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The record of runs. This file is the one source of names: it is compiled into the program, and --json uses the same.
 -- Units are in the names (_ns, _bytes, _pct). Unknown is NULL, never 0. 64-bit values above 2^63 - 1 wrap to negative.
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The generated graphs beside what is published about the accesses of real ones (workloads/access.csv).
 
     scripts/access_fits.py [--fits FILE] [--only NAME,...] [--accesses N] [--batches N]

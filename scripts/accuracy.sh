@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Accuracy on real graphs: prepares them, trains every system, model and seed of workloads/accuracy.ini, prints a table.
 #   scripts/accuracy.sh DATADIR        DATADIR holds cora/, coauthor-physics/ and fb100-13schools/ as NumPy directories
 # The test accuracy of a run is that of its best validation epoch.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The same runs in both worlds: papers100m at 1/100 on this machine, and simulated with this machine's profile. Prints a
 # Markdown table: epoch times and their ratio, what was counted and how far it differs. Ends with status 3 when something
 # is outside its band.

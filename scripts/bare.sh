@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Runs the README's two commands, `make demo` and `make test`, on a system that has nothing but git and make: a minimal Debian
 # root made by debootstrap, into which the last commit is cloned. Each command runs once without control groups, as in most
 # containers, and once with the control groups of this machine.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Speed against something outside this project: fio's IOPS, the machine's SGEMM peak; and the harness's own cost.
 # Wants OOCGNN (the program), BENCH (folder of the bench programs) and DATA (where datasets go).
 set -euo pipefail

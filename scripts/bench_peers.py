@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Speed beside PyG, DGL and GraphBolt: the same arrays, the same mini-batches, the same cores, in turns.
 
     bench_peers.py --work DIR [--parts "sampling steps epochs disk"] [--batches "10 100 1000"] [--models "sage gcn gat"]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Speed beside PyG, DGL and GraphBolt (scripts/bench_peers.py), from the package index: two environments under
 # build/peers, as DGL's newest build there is for an older PyTorch; 1.4 GB are fetched and several GB unpacked, once. PyTorch's
 # wheels ask for CUDA's libraries, which stay out (scripts/torch_without_cuda.py). Where no index answers, it says so and

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # RingSampler's ways to read, side by side, on the fixed graph `kron` (8.4 M nodes, 134 M edges; 100 000 seeds once,
 # batch 1024, fan-out 20,15,10, 2 threads, ring 512): cold and warm without a cap, and under a cap of 192 MiB, 64 MiB of
 # it the index. Prints a Markdown table; a run that did not end well has a row that says how it ended. Modes that read a

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What starting costs: `oocgnn --version`, and a whole recorded run of the null system, which moves nothing, on a small
 # dataset. Prints medians, lowest and highest of N starts: by the clock, and on the cores (user and kernel).
 #   scripts/bench_startup.sh [N]        default 21

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # PyG+ against GNNDrive on the built-in papers100m at 1/100 under 320M: sampling alone (-only) and with extraction and
 # training beside it (-all), first epoch (cold) and later ones. Prints a Markdown table: medians, spread as min-max.
 #   scripts/contention.sh [REPEATS]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Plots epoch time over the memory limit for four systems: the figure oocgnn-demo. Runs on this machine's disk where a
 # control group can enforce the limit, else in the simulated world, and says which.
 # Reads OOCGNN (the program) and DATA (directory of datasets). Writes the dataset, build/demo.db and build/demo/.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Tables 1, 4 and 5 and Figures 13 and 14 of DiskGNN in the simulated world, beside the published numbers.
 
 Every cell is one `oocgnn run --world simulated` on the machine of the paper's section 7.1 (profile diskgnn-paper) under

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """results/figures.md from what a database has of the figures: which cells are there, what holds, what does not with its
 likely cause, every published ratio beside ours, and the sums by paper.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # How near each system's epoch comes to the least that its own reads, writes and training take: runs workloads/floors.ini on
 # this machine and prints the table of results/floors.md. Forty minutes and 40 GB under --data; cut off, the same command goes on.
 # Wants `oocgnn calibrate --device DIR` before, DIR on the disk of the datasets, and a machine that does nothing else.

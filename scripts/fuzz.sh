@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Runs libFuzzer over every target of tests/fuzz/corpus and closes with a table.
 #   JOBS=2 scripts/fuzz.sh PROGRAM WORKDIR SECONDS [TARGET...]
 # PROGRAM is tests/fuzz/fuzz_formats built by `make fuzz`. JOBS targets run at a time (1), each SECONDS in all, a minute at a

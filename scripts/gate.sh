@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The regression gate between a revision and the working tree, as CI runs it: builds both alike, compares them, ends with the
 # status of `oocgnn compare` (3: something got worse).
 #   scripts/gate.sh REVISION [OPTION of oocgnn compare...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016  # dollars for perl and for the script that is written
 # Whether the gate can be trusted on this machine: a build against itself so many times, which has to stay green, and against
 # itself with a planted change, which has to be red. The planted slowdown is added to times that were really measured.

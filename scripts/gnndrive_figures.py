@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Figures 2 and 8 of GNNDrive (Papers100M column) at scale 1 in the simulated world, beside the published ratios.
 
 Every cell is one `oocgnn run --world simulated`: the machine of the paper's section 5 (profile gnndrive-paper), the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The parts of scripts/gpu_check.sh that measure: rates, steps against their roofline, transfers, an epoch's floors."""
 import json
 import os

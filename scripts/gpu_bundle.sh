@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Packs what scripts/gpu_check.sh needs into one folder that runs on a machine without network, packages or source tree.
 #   scripts/gpu_bundle.sh BUILD FOLDER       BUILD: where make put the programs; FOLDER is made anew
 # In it: programs, plugin, stand-in, every shared library they need but the C library's and CUDA's, golden vectors,

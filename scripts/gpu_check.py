@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What only a GPU can show, part by part; scripts/gpu_check.sh is how it is called, results/gpu/README.md the manual."""
 import argparse
 import datetime

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Level 3 of the CUDA back-end: what only a GPU can show, in parts with a time limit each, and one JSON report.
 #   scripts/gpu_check.sh [--only PART,...|test|bench] [--report FILE] [--limit SECONDS] [--stand-in] [--validate FILE]
 # Runs from the source tree after `make tests`, or from an unpacked bundle (`make gpu-bundle`). results/gpu/README.md

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The JSON report of scripts/gpu_check.sh: made, checked, and shown as a table. results/gpu/README.md says what stands in it."""
 import json
 import math

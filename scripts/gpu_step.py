@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The training steps of tests/gpu/bench_step.c in PyTorch: the same blocks, labels, widths and optimiser.
 
     gpu_step.py sage|gat whole|small FOLDER [--device cpu] [--plain]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The parts of scripts/gpu_check.sh that give verdicts: ops, golden vectors, systems, faults, sanitizers."""
 import json
 import os

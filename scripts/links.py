@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """MariusGNN (EuroSys 2023), Table 8, on FB15k-237: training in memory against training out of memory with COMET and BETA.
 
 Every cell is some runs, a seed each: ten epochs of MariusGNN with the settings of its artifact for this graph, ranks of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # MariusGNN (EuroSys 2023), Table 8, in memory, on FB15k-237: DistMult on vectors, and behind a GraphSAGE layer; ten
 # epochs each, ranks on the validation edges after every one. Prints a Markdown table with the printed values beside.
 #   scripts/links.sh DIR [distmult|graphsage|complex|transe...]       DIR: train.txt, valid.txt, test.txt

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What a scaled graph does to a buffer that lives from reuse: GNNDrive's hit ratio on papers100m at several scales.
 
 Simulated (profile gnndrive-paper; counts hardly depend on it), no cap: the first mini-batches of an epoch with a buffer

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What MariusGNN's partitions cost node classification: fb100 (13 schools) with all partitions in memory, with the training
 # nodes first in half of them, and with groups that are replaced in a quarter; five seeds of each cell of
 # workloads/marius_accuracy.ini. Prints a table and what it says; cut off, it goes on where it was.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """MariusGNN (EuroSys 2023), Figures 6b and 6c: what p and l do to COMET's epochs, on FB15k-237 at scale 1.
 
 Simulated (profile mariusgnn-paper, everything on its processor): the edge permutation bias B, partition sets, bytes between

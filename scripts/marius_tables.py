@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """MariusGNN (EuroSys 2023), Tables 3, 6 and 8 in the simulated world, beside the published numbers.
 
 Every cell is `oocgnn run --world simulated` on the machine that the paper took for it: p3.2xlarge from the disk,

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The papers' figures on this machine's disk, at 1/100: runs what is missing of each, and rewrites the generated part of
 # results/figures-measured.md with their tables and verdicts. An hour and a half, of which the disk is the bottleneck for most;
 # cut off, the same command goes on. Nothing else should run meanwhile.

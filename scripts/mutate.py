@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Mutation test: changes one line of the sources at a time and asks whether the quick suite notices.
 
 Takes a seeded sample of all mutants that universalmutator's rules for C make of the chosen folders. Each is compiled

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Pictures of a page of `oocgnn report --html`, to be looked at: desktop, phone, dark, and on paper.
 #   scripts/page_shots.sh PAGE OUT_DIR
 # Wants Chromium (scripts/setup.sh browser).

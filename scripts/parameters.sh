@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Rewrites the parameter tables of systems/*/README.md from the option tables of the program: what stands between
 # <!-- parameters: begin --> and <!-- parameters: end --> becomes `oocgnn list params SYSTEM --markdown`.
 # usage: scripts/parameters.sh [SYSTEM...]; OOCGNN names the program (build/gcc/oocgnn). tests/cli/test_cli.c compares.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Their side of scripts/bench_peers.py: answers what tests/bench/bench_peers.c answers, with PyG, DGL or GraphBolt.
 
     peers_side.py sample dgl|graphbolt DATASET FOLDER BATCH THREADS         mini-batches of the seeds in FOLDER/seeds

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Experiments with presort in the simulated world: where sorting begins to pay, devices of every kind, wrong costs, least
 caps, steps between caps, other graphs, and the other systems at 1/10.
 

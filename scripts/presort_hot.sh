@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # presort with and without packed rows: runs workloads/presort_hot.ini in the simulated world and prints the table of
 # results/presort.md. Half a minute of one core; cut off, the same command goes on.
 #   scripts/presort_hot.sh [DB]

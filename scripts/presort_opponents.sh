@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # presort beside AGNES, as its paper sets it and searched: runs workloads/presort_opponents.ini in the simulated world and
 # prints the table of results/presort.md. Ten minutes of one core; cut off, the same command goes on.
 #   scripts/presort_opponents.sh [DB [JOBS]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # presort with fresh and with reused mini-batches: runs workloads/presort_reuse.ini in the simulated world and prints the
 # table of results/presort.md. Two minutes of one core; cut off, the same command goes on.
 #   scripts/presort_reuse.sh [DB]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # presort with mapped and with swept neighbour lists: runs workloads/presort_swept.ini in the simulated world and prints the
 # table of results/presort.md. Three minutes of one core; cut off, the same command goes on.
 #   scripts/presort_swept.sh [DB]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether there is a libxsmm whose generator harness/tensor/cpu/tile_kernels.c can call: make and setup.sh compile and
  * link this. Prints its version. */
 #include <libxsmm.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The papers' ratios, simulated on the papers' machines, beside the published ones.
 
 Every published ratio between two things that can be run here is a row; a column is a readahead of the device (128K, Linux'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the scripts that write results/*.md share: a CSV file of cells, the part of a page that is generated, tables, and
 findings beside what is printed in a paper."""
 import csv

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Runs test programs, each under limits, and closes with one line of totals.
 #   scripts/run_tests.sh LOGDIR PROGRAM...
 # A program is a cmocka binary, or a script that closes with cmocka's summary lines. What failed is shown whole.

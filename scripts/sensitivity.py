@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """How much a simulated ratio between two systems rests on figures that nobody measured.
 
 For a pair of systems and a profile: the ratio of their epoch times as the profile stands, and with every figure marked

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Installs what the build, the tests and the demo need, by name, through apt, when it is missing and this may be done;
 # otherwise prints the command to type and ends with status 4. Installs nothing when nothing is missing; with what is
 # missing also what there is more of something with, if it can be had.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # How far ratios rest on where the rows that can be reached lie among the IDs: runs workloads/spread.ini in the simulated world
 # and prints the table of results/ratios.md. Two minutes of one core; cut off, the same command goes on.
 #   scripts/spread.sh [DB]

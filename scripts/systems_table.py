@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every system on one graph under memory caps, twice: as its paper sets it, and with equal memory.
 
 Runs what is missing, round by round so that a slow hour of the machine meets every system, keeps every record (a run

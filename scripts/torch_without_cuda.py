@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Lets the PyTorch of an environment be imported without the CUDA libraries that its wheel asks for: gigabytes that no
 training step on the processor calls.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """How near a recipe comes: real graphs beside the twins that `oocgnn stats --recipe-from` makes of them.
 
     scripts/twins.py DATADIR [--only NAME,...] [--within SHARE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # GNNDrive (ICPP 2024), Figure 13: epoch time against the number of data-parallel subprocesses, GPU and CPU variant, on
 # the paper's eight-GPU server, simulated. Prints a Markdown table with the paper's printed values beside.
 #   scripts/workers.sh [WORKERS...]        default 1 2 4 8; SCALE=1/10

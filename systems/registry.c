@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every system of this build, by hand: one line per folder under systems/ (tests/style compares the two). */
 #include "harness/system/system.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """How learnable a prepared dataset is without a graph network: the table of harness/dataset/README.md.
 
     /usr/bin/python3 workloads/learnability.py data/papers100m-1_100     (package python3-numpy)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An arena: carves pieces from one range of memory the caller owns; nothing is freed but all of it. */
 #ifndef GNN_BASE_ARENA_H
 #define GNN_BASE_ARENA_H

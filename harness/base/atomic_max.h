@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The largest of values that several threads report: peaks, latest ends. */
 #ifndef GNN_BASE_ATOMIC_MAX_H
 #define GNN_BASE_ATOMIC_MAX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set of small integers, one bit each, over words the caller owns and has zeroed. */
 #ifndef GNN_BASE_BITSET_H
 #define GNN_BASE_BITSET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A block: the bipartite graph of one layer of one mini-batch, and the batch that holds them. Pure data shared by the
  * samplers, which fill it, and the models, which read it. The arrays belong to the sampler's workspace or to a batch's
  * own memory (harness/sample/batch.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The clocks of this machine, for code that no world serves: probes, progress, calibration. A system asks its world. */
 #ifndef GNN_BASE_CLOCK_H
 #define GNN_BASE_CLOCK_H

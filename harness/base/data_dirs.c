@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/data_dirs.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the program's own data files are: hardware profiles, presets, the jobs of the regression gate, figures and
  * published numbers. Looked for in this order (KIND: "hardware", "presets", "gate", "figures" or "published"):
  *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folders presets/, gate/,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers too small to be normal. Gradients of what is learnt vanish into them, and some processors take a hundred
  * cycles for each: a step of a model that knows its mini-batches by heart took twice as long. Nothing here is told by
  * numbers below 1e-38. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arrays that double. */
 #ifndef GNN_BASE_GROW_H
 #define GNN_BASE_GROW_H

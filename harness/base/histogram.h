@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Durations as a histogram whose buckets are 1/32 wide relative to their values, so that a percentile is right within
  * 3.2 %. Fixed memory, one writer; histograms of several threads add up. Largest and count are exact. */
 #ifndef GNN_BASE_HISTOGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/id_map.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From global node IDs to local ones 0, 1, 2 … in order of arrival, emptied in constant time.
  *
  * Open addressing with linear probing in 8-byte slots. A slot holds the key and `base` + local ID; emptying moves base

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How wide a node ID is in a file: 4 bytes, or 8 as in the int64 tensors of most released systems. Little-endian. In
  * memory an ID is a gnn_node, whatever file it came from. */
 #ifndef GNN_BASE_ID_WIDTH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inih splits lines into section, key and value; this file keeps them, with line numbers. inih tells its handler
  * nothing about lines and skips empty sections, so the reader below, which hands inih one line at a time, notes
  * both. */

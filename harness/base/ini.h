@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* INI files read whole (inih underneath): job files, profiles, dataset meta.
  *
  *   [global]              first, optional: its entries are every section's defaults

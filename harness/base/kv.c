@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/kv.h"
 
 #include "harness/base/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ordered key-value text: a run's configuration and environment. A value of NULL is unknown, which is not "". */
 #ifndef GNN_BASE_KV_H
 #define GNN_BASE_KV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Edges of a knowledge graph, and a mini-batch of them with what it is compared with. Pure data shared by the samplers,
  * which fill it, and the models, which read it, as blocks are (base/block.h). */
 #ifndef GNN_BASE_LINK_VIEW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines for people, on stderr: "oocgnn: text". Results never go through here. */
 #ifndef GNN_BASE_LOG_H
 #define GNN_BASE_LOG_H

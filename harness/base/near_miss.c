@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/near_miss.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Near misses among names, for messages about unknown commands, options, systems, presets, datasets and keys.
  *
  *   struct gnn_near_miss near;

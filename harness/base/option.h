@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Options: an option is declared once, in a table; parser, limits, help, echo, record and `oocgnn list params` read
  * that entry, as in fio. A table ends with an entry whose name is NULL. */
 #ifndef GNN_BASE_OPTION_H

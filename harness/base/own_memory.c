@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/own_memory.h"
 
 #include "harness/base/text_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory of this process that a control group charges to it: anonymous pages and page tables. Files that it is mapped
  * from are shared with others and not counted. */
 #ifndef GNN_BASE_OWN_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/plain_text.h"
 
 #include <assert.h>

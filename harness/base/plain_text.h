@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts from outside (names in a meta file, somebody else's database) on their way to a terminal, JSON or a plot. */
 #ifndef GNN_BASE_PLAIN_TEXT_H
 #define GNN_BASE_PLAIN_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Readings: plain data that the cgroup (confine) and the probes (measure) fill and the record stores. They live here
  * because those three parts do not know one another. Counts are cumulative unless a comment says otherwise; GNN_UNKNOWN
  * (integers) and NAN (doubles) mean that this kernel, hierarchy or machine does not tell. */

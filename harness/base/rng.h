@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counter-based random numbers: a value is a pure function of a key and a counter, so draws depend on nothing else: not
  * on threads, order or world. splitmix64's finaliser over a key chained from the words. */
 #ifndef GNN_BASE_RNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rng.h for eight words side by side, a lane each: the compiler makes of a vector what the processor has. Vectors are
  * handed over by address, as one wider than the processor's has no fixed way by value. */
 #ifndef GNN_BASE_RNG_LANES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes of requests, counted by class: up to 512 bytes, more than that up to 1 KiB, and so on to 4 GiB, in which larger
  * ones count too. Fixed memory, one writer; counts of several threads add up. Count and largest are exact. */
 #ifndef GNN_BASE_SIZES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/sort_keys.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers of 64 bits in ascending order, by radix in place: memory for nothing but two tables of a step. */
 #ifndef GNN_BASE_SORT_KEYS_H
 #define GNN_BASE_SORT_KEYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The small text files the kernel shows under /proc and /sys. */
 #ifndef GNN_BASE_TEXT_FILE_H
 #define GNN_BASE_TEXT_FILE_H

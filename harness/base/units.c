@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers with units. A value is held as an exact fraction (digits, power of ten), so "1.5G" never passes through a
  * double and does not depend on the locale. */
 #include "harness/base/units.h"

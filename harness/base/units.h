@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes, times and ratios as people write them. One table serves parsing and printing. */
 #ifndef GNN_BASE_UNITS_H
 #define GNN_BASE_UNITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CPU time of a stretch of work: what its threads were charged, and what the machine spent on interrupts besides.
  * Interrupts run on whichever core the device chose; where the kernel does not account for them
  * (CONFIG_IRQ_TIME_ACCOUNTING off, as in most distributions) they are charged to the thread that happens to be there,

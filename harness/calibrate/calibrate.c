@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/calibrate/calibrate.h"
 
 #include "harness/base/text_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A profile of the machine at hand: what `oocgnn calibrate` measures, and the text it becomes
  * (workloads/hardware/README.md). Storage comes from fio's own JSON output, the rest from this program's own code in
  * small loops: its sampler, its ID map, its gathers, its rings, its locks, its tensor back-end, and its CUDA back-end

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CPU as a device that computes: this program's own tensor back-end, one core, on matrices of the size training at
  * 1/100 has (some thousand rows, 256 columns); then streams on every core at once. Products are of many rows and of
  * few: the two say what is by the multiplications and what by the operands. Last, what the cost model makes of these

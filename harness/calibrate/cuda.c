@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The GPU of this machine, through the CUDA plugin; a profile without [gpu] and [bus], and why, where there is none. */
 #include "harness/base/clock.h"
 #include "harness/calibrate/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/calibrate/figure.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One measured figure: the median of repetitions, and how far they lie apart. */
 #ifndef GNN_CALIBRATE_FIGURE_H
 #define GNN_CALIBRATE_FIGURE_H

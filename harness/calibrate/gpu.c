@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every time is a difference of two runs of the same op, one twice as long: what a run costs besides its ops (an upload
  * of a block, waiting for the last op) falls out. */
 #include "harness/calibrate/gpu.h"

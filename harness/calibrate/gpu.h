@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A device that computes, measured through tensor_ops: the [gpu] and [bus] figures of a profile, and how far the cost
  * model with these figures is off on shapes that they were not fitted to. Any back-end can be measured: the CUDA plugin
  * on a GPU, the modelled back-end on its own clock (whose figures must come back). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of calibrate share. */
 #ifndef GNN_CALIBRATE_INTERNAL_H
 #define GNN_CALIBRATE_INTERNAL_H

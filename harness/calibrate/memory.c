@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows copied out of a mapping whose pages are there, entries of a large table, and the core's clock. */
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The page cache's share of CPU time: faults through this program's own mappings, buffered reads, entering the kernel.
  * Time is the threads' own CPU time and what interrupts took elsewhere (busy.h); waiting for the device is in
  * neither. */

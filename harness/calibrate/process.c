@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the process itself takes of a memory cap: everything that is not in the world's large allocations. Measured
  * first, before this command has taken memory of its own: the world open, the tensor back-end open and warm (BLAS keeps
  * buffers), a few threads started. Files the program is mapped from are shared with others and not counted. */

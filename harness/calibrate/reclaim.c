@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures the CPU time of reclaim: pages brought in under a memory cap that is full, against the same without a cap. A
  * child process does it in a control group with that cap; if no such group can be made, both figures are left out and
  * the profile says why.

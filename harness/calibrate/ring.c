@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a read through this program's own ring costs the CPU, the device kept busy: the thread that submits and
  * reaps, and the interrupts, wherever they land (busy.h). Direct reads, and small ones through the page cache,
  * which the kernel serves while they are submitted where it finds their page, and tries twice where it does not. */

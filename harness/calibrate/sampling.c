@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sampling costs: this program's own sampler on the registry's papers100m, cut down, mini-batches of the size the
  * cut calls for. The whole of an edge is measured; the shares of hashing, sorting and fetching are measured apart on
  * the same sizes, and drawing is the rest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The storage device, by fio: the time between two completions of random direct reads at every size and depth, into
  * large pages and, where a read is of more than a page, into single ones. Each point is read several times, the whole
  * grid through before it starts again, so that a disturbance of some seconds meets one reading of a point and not all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/calibrate/sustained.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether a device that is written to for long becomes slower, and when: from pieces of one long write. */
 #ifndef GNN_CALIBRATE_SUSTAINED_H
 #define GNN_CALIBRATE_SUSTAINED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measured figures as a profile's text: one table says key, unit and source of each. */
 #include "harness/base/units.h"
 #include "harness/calibrate/calibrate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Locks, wake-ups and threads of the measured world. */
 #include "harness/calibrate/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/calibrate/touch.h"
 
 #include "harness/calibrate/busy.h"

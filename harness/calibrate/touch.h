@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages of a file touched through a mapping by several threads at a time, and the CPU time of it: their own, and what
  * interrupts took elsewhere (busy.h). Waiting for the device is in neither. */
 #ifndef GNN_CALIBRATE_TOUCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simulated device against the grid it was given. */
 #include "harness/base/rng.h"
 #include "harness/calibrate/calibrate.h"

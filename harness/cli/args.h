@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arguments of a sub-command, one at a time: "--name value", "--name=value", "--flag", "--no-flag", or a word. */
 #ifndef GNN_CLI_ARGS_H
 #define GNN_CLI_ARGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/bound_run.h"
 
 #include "harness/base/data_dirs.h"

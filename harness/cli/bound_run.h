@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bound (harness/stats/bound.h) of the mini-batches that a configuration, or a recorded run, draws. */
 #ifndef GNN_CLI_BOUND_RUN_H
 #define GNN_CLI_BOUND_RUN_H

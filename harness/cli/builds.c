@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/builds.h"
 
 #include "harness/base/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builds of this program run as children: what a job file means to them, one run, its record as JSON, its instructions.
  * A build is an executable; what it says is read as text, so builds of different revisions can be compared. */
 #ifndef GNN_CLI_BUILDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: arguments to sub-command to exit status. One file per sub-command. */
 #ifndef GNN_CLI_H
 #define GNN_CLI_H

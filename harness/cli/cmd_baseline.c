@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn baseline: keeps what a build or a database says, for later comparisons. */
 #include "harness/base/log.h"
 #include "harness/cli/args.h"

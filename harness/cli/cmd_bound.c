@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn bound: the least that any exact system has to read, of a workload or of recorded runs. */
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"

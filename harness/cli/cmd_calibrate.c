@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn calibrate: measures this machine into the profile `this`, or checks the simulated device against a profile's
  * own grid. */
 #include "harness/base/data_dirs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn compare: the regression gate. Exact values of the same seed, instruction counts, and measured time of two
  * builds side by side; what got worse ends with status 3. */
 #include "harness/base/log.h"

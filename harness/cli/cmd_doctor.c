@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn doctor: what this machine can do, and how to get what is missing. */
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"

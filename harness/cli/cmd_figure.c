@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn figure: a paper's figure by its name. Runs what is missing, draws, prints the table, says what holds. */
 #include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"

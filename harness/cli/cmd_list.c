@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn list: what this build knows. One line per thing on stdout. */
 #include "harness/base/data_dirs.h"
 #include "harness/base/near_miss.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn merge: runs of several databases in one. */
 #include "harness/base/log.h"
 #include "harness/cli/args.h"

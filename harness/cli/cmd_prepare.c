@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn prepare: generate a registry dataset, import one, or check what is there. */
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn report: tables and plots of recorded runs. */
 #include "harness/base/units.h"
 #include "harness/cli/args.h"

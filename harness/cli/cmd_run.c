@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn run: one system, one workload, one environment, one row in the database. */
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"

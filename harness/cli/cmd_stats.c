@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn stats: what a graph is like for out-of-core training, and a recipe that makes another one like it. */
 #include "harness/base/units.h"
 #include "harness/cli/args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oocgnn sweep: every cell of a job file (harness/run/sweep/job_file.h). */
 #include "harness/base/units.h"
 #include "harness/cli/args.h"

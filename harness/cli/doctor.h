@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What this machine can do: one line per capability, with the command that would get what is missing. */
 #ifndef GNN_CLI_DOCTOR_H
 #define GNN_CLI_DOCTOR_H

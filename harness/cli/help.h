@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a command says about itself: help for people, its part of the manual page, its part of a shell's completion. All
  * of them are generated from the option tables, so none can fall behind. A command that is asked `--help=man`,
  * `--help=bash` or `--help=zsh` prints that part; `oocgnn manual` and `oocgnn completion` ask every command. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/manual.h"
 
 #include "harness/cli/help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The manual page and the completion of shells, put together of what every command says about itself (help.h). Both go
  * to standard output. */
 #ifndef GNN_CLI_MANUAL_H

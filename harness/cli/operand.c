@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/operand.h"
 
 #include "harness/base/data_dirs.h"

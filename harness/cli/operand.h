@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* BASE and HEAD of a comparison: a database of runs, a kept baseline file, or a build. */
 #ifndef GNN_CLI_OPERAND_H
 #define GNN_CLI_OPERAND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/run_args.h"
 
 #include "harness/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From arguments to a run's configuration: preset first, explicit options over it, whatever their order.
  * Shared by run and sweep. */
 #ifndef GNN_CLI_RUN_ARGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/sweep_run.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running the cells of a job file: for `oocgnn sweep` and `oocgnn figure`. */
 #ifndef GNN_CLI_SWEEP_RUN_H
 #define GNN_CLI_SWEEP_RUN_H

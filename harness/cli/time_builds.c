@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/cli/time_builds.h"
 
 #include "harness/base/log.h"

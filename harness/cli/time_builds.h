@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measured time of two builds: runs of a job's cells, interleaved as harness/compare/ab.h asks. */
 #ifndef GNN_CLI_TIME_BUILDS_H
 #define GNN_CLI_TIME_BUILDS_H

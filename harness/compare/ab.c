@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/compare/ab.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measured time of two builds, A/B: pairs of runs one right after the other, in an order that turns round from pair to
  * pair, so that what drifts falls on both. A verdict takes at least ten pairs, a small probability (Wilcoxon's
  * signed-rank test on log ratios, corrected by Holm over everything that is measured and over the looks), and an

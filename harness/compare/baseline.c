@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/compare/baseline.h"
 
 #include "harness/base/grow.h"

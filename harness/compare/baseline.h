@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A kept baseline: facts of a build in a JSON file, one value a line and in a fixed order, so that git shows what
  * changed; with what was accepted since, and why.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/compare/callgrind.h"
 
 #include "harness/base/grow.h"

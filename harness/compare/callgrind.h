@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instruction counts out of a file of `valgrind --tool=callgrind`: what each function of one program executed itself,
  * without what it called and without its libraries, whose loops differ between processors. They repeat where times do
  * not. The format: valgrind's manual, "Callgrind Format Specification". */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/compare/changes.h"
 
 #include "harness/base/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a comparison found, and what is red of it. Exact values: every change. Instruction counts: more than the
  * tolerance. Times: what the pairs of harness/compare/ab.h say. A change that was accepted, with a reason that is kept,
  * is no longer red. */

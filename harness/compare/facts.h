@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a build does that the same seed makes it do again: counts, digests and, where the clock is virtual, times. The
  * unit is the cell, a configuration that was run; a set of cells comes from a database, from a build's own output, or
  * from a kept baseline file. */

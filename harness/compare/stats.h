@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics of paired measurements: what two interleaved builds differ by, and how sure that is. Pure functions. */
 #ifndef GNN_COMPARE_STATS_H
 #define GNN_COMPARE_STATS_H

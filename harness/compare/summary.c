@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A comparison in words: for the terminal, or as Markdown for the page of a CI. */
 #include "harness/compare/changes.h"
 

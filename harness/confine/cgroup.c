@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The life of a cgroup. What differs between the versions of control groups stands in two tables (cgroup.h). */
 #include "harness/confine/cgroup.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of a cgroup: its state, the table of operations that v1 and v2 fill, and helpers of both. Internal to
  * confine. */
 #ifndef GNN_CONFINE_CGROUP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cgroup v1 through libcgroup: memory and blkio are separate hierarchies, each with its own directory of one name. */
 #include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"

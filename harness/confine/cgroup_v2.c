@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cgroup v2 through the kernel's files (Documentation/admin-guide/cgroup-v2.rst): one directory for all controllers. */
 #include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"

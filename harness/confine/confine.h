@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Confinement: a memory cap and a device throttle that the kernel enforces, through control groups (docs/design.md, "A
  * run").
  *

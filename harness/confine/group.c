@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What both versions of control groups need: errors, the lock of a group's owner, killing and removing a group. */
 #include "harness/confine/cgroup.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/confine/group_file.h"
 
 #include "harness/base/text_file.h"

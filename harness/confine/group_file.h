@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel's control-group files: reading, writing, and what their text means. Parsers are pure. */
 #ifndef GNN_CONFINE_GROUP_FILE_H
 #define GNN_CONFINE_GROUP_FILE_H

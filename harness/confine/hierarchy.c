@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/confine/hierarchy.h"
 
 #include "harness/confine/group_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the memory and I/O controllers are and whether this process may use them. Internal to confine; the root prefix
  * lets tests lay out a machine in a directory. */
 #ifndef GNN_CONFINE_HIERARCHY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/confine/readahead.h"
 
 #include "harness/base/log.h"

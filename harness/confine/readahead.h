@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Holds a block device's readahead at a value while a run lasts: read_ahead_kb, the kernel's window for mappings and
  * buffered reads that nobody advises. A file takes its window when it is opened, so readers open theirs after the hold.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cap that does not count is no cap: touch memory inside a cgroup and look whether the kernel noticed. */
 #include "harness/confine/confine.h"
 

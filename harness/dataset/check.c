@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `oocgnn prepare --check`: every claim of a dataset's meta against its files, in one pass over each. */
 #include "harness/base/id_width.h"
 #include "harness/dataset/output.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many threads fill and write numbered chunks of files; one sums them in order meanwhile. Internal to
  * harness/dataset/. */
 #ifndef GNN_DATASET_CHUNKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The last step of a preparation, when another process may have made the same dataset meanwhile. Internal to
  * harness/dataset/. */
 #ifndef GNN_DATASET_COMMIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/edges.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Edge lists of an import as one stream of (source, target) pairs. Internal to harness/dataset/. */
 #ifndef GNN_DATASET_EDGES_H
 #define GNN_DATASET_EDGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/features.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Synthetic feature rows: a noisy centroid per class, or noise alone. Pure functions of (key, node, column). Internal
  * to harness/dataset/. */
 #ifndef GNN_DATASET_FEATURES_H

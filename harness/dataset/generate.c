@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The generator: writes the procedural graph (harness/graph/procedural.h) and synthetic features as a dataset. Memory:
  * 8 B a node for indptr, 4 B a node of the splits, and the chunks in flight. */
 #include "harness/dataset/chunks.h"

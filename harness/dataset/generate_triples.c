@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knowledge graphs of the registry: the importer of triples, whose edges come from a function (graph/knowledge.h). */
 #include "harness/dataset/commit.h"
 #include "harness/dataset/import_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Imports a graph that another program wrote.
  *
  * Memory   options->memory_bytes, whatever the size of the input: edges are sorted by (target, source) outside memory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What --from names, and whether its --format takes it: said first, as all that is missing in the wrong input is beside
  * the point. */
 #include "harness/dataset/edges.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of an import, in the order in which they run. Internal to harness/dataset/. */
 #ifndef GNN_DATASET_IMPORT_PARTS_H
 #define GNN_DATASET_IMPORT_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Imports a knowledge graph: the edges of three splits as they are (triples-train and so on), the in-neighbour lists
  * that its training edges make, and the names that its numbers stand for. It has no features, labels or training
  * nodes: what is learned are vectors of the nodes.

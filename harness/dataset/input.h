@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Input files of an import, plain or gzip alike, read as a stream. Internal to harness/dataset/. */
 #ifndef GNN_DATASET_INPUT_H
 #define GNN_DATASET_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/kron.h"
 #include "harness/dataset/commit.h"
 

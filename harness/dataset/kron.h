@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fixed R-MAT graph on which sampling speed is compared: `kron`. Internal to harness/dataset/.
  *
  * With L levels [23] there are N = 2^L nodes and E = 16 N edges. "Output k of seed s" is that of splitmix64, whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names numbered in the order in which they come: an open-addressed table over one text of all names. */
 #include "harness/dataset/triples.h"
 

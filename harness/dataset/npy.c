@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/npy.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NumPy's .npy files (format 1.0 to 3.0), plain or gzip, read as a stream of numbers. Internal to harness/dataset/.
  * Source: numpy/lib/format.py's description of the format. C order and little-endian alone; anything else is refused
  * with the line of Python that converts it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/output.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running checksums,
  * and a ticker for progress. Internal to harness/dataset/. One thread at a time, but for gnn_out_write_at. */
 #ifndef GNN_DATASET_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making datasets (harness/storage/meta.h says what one is): the registry of the papers' graphs, the generator, the
  * importers and the check. Runs outside any world: plain files and threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading a dataset's files outside any world, for adding to it, checking it and naming it in a record. */
 #ifndef GNN_DATASET_READ_H
 #define GNN_DATASET_READ_H

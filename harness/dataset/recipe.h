@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A registry entry at one scale with its parameters settled: everything that decides what the graph is. The generator
  * (generate.c) writes it to disk, synthetic.c serves it without one; both go through here, so they agree. Internal to
  * harness/dataset/. Immutable after open: any thread may call. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/recipe_file.h"
 
 #include "harness/base/ini.h"

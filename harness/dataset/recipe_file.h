@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A recipe in a file: what the registry says of a graph of the papers, said of any graph, with the laws of its degrees
  * and of its popularity as they were read off it (`oocgnn stats --recipe-from`). From it the generator makes a twin: a
  * graph of the same statistics, without the data.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/prepare.h"
 
 #include "harness/base/near_miss.h"

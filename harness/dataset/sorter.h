@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sorts 64-bit keys in bounded memory: runs that fit are radix-sorted and spilled, then merged; what fits whole never
  * touches the disk. Both ways give the same stream. Internal to harness/dataset/. One thread at a time. */
 #ifndef GNN_DATASET_SORTER_H

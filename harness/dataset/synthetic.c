@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/dataset/synthetic.h"
 
 #include "harness/base/text_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A registry dataset without a disk: exactly what `oocgnn prepare` writes for the same entry, scale and options
  * (recipe.h), with offsets, labels and splits in the world's memory and the two large files computed on demand. For the
  * simulated world, which takes the contents as files (gnn_world_simulated_add_file).

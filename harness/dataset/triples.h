@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Edges of a knowledge graph as one stream of (source, relation, target), by name or by number. Internal to
  * harness/dataset/. */
 #ifndef GNN_DATASET_TRIPLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adding a width to a dataset that is there: neighbour IDs of 4 or 8 bytes beside those it has, whoever made it.
  * Internal to harness/dataset/. */
 #ifndef GNN_DATASET_WIDTHS_H

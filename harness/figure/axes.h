@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running through the combinations of a figure's axes, and how their values are shown. */
 #ifndef GNN_FIGURE_AXES_H
 #define GNN_FIGURE_AXES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a figure's values to a data file and a script; the drawing is plots/figure_<chart>.gp's. */
 #include "harness/base/data_dirs.h"
 #include "harness/figure/axes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/figure/figure.h"
 
 #include "harness/base/ini.h"

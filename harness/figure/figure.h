@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A figure of a paper as data: plots/figures/ID.ini, whose cells are a job file's (harness/run/sweep/job_file.h).
  *
  *   [global]             what every cell has

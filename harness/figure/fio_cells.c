@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/figure/fio_cells.h"
 
 #include "harness/base/clock.h"

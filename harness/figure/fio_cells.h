@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cells that fio measures: of a figure with `measured_by = fio`. Each is one job of fio's with the keys of its case, on
  * a file of `size` bytes under fio/ in the directory of the datasets, which fio writes first. Where the device's
  * sectors are larger than `bs`, direct reads (direct = 1) have a sector's size.

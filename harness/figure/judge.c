@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Predicates of a figure, one after another. */
 #include "harness/base/grow.h"
 #include "harness/figure/show.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/figure/metric.h"
 
 #include "harness/base/sizes.h"

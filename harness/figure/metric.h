@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The quantities a figure can show of a run, by name: what stands on its y axis and in its predicates.
  *
  *   epoch_s          seconds of an epoch: the median of those after the first, or the first where it is alone; of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/figure/predicate.h"
 
 #include "harness/base/near_miss.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Predicates: what a paper says that its figure shows, as text in the figure's file.
  *
  *   epoch_s[A, dim=128] / epoch_s[B, dim=128] ~ 16.9     about 16.9

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/figure/published.h"
 
 #include "harness/base/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers printed in papers: results/published/PAPER.csv, one value a row with the figure, table or section it stands
  * in. */
 #ifndef GNN_FIGURE_PUBLISHED_H

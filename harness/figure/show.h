@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A figure for people: its table, the CSV behind it, its picture, and what its predicates say. */
 #ifndef GNN_FIGURE_SHOW_H
 #define GNN_FIGURE_SHOW_H

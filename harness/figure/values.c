@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/figure/values.h"
 
 #include "harness/base/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The values of a figure's cells: from the records, beside what the paper printed. */
 #ifndef GNN_FIGURE_VALUES_H
 #define GNN_FIGURE_VALUES_H

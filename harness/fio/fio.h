@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fio: a job file in, its JSON output back. */
 #ifndef GNN_FIO_FIO_H
 #define GNN_FIO_FIO_H

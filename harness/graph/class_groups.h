@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which class a node of a generated graph belongs to: IDs come in groups of as many as there are classes, each a
  * rotation of all classes, hashed by the group's number. So member k of a class is in group k, every class has as many
  * members as the others, and they are spread evenly. Internal to harness/graph/. */

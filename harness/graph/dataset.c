@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/dataset.h"
 
 #include "harness/graph/invariants.h"

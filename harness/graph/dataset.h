@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dataset opened for a run: topology (CSC), features, labels, splits. Opened once per run, read by everybody.
  * Everything is validated at open: sizes against meta, indptr monotone, labels inside the classes, split IDs inside the
  * nodes. Neighbour IDs are validated at prepare and by `prepare --check`, and bound-checked where they are used. */

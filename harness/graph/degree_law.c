@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/degree_law.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long lists are: a quantile function, tabulated. A shifted power law with a stated mean, a share of empty lists
  * beside it, or a law that was read off a graph. Internal to harness/graph/, but for struct gnn_rank_law and
  * struct gnn_mixing. Immutable after open. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/entries.h"
 
 enum { LANES = GNN_WIDE_LANES, GROUPS = GNN_ENTRIES_GROUPS };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many entries of lists outside the reach: what gnn_entry() (entry.h) gives one by one, eight side by side. Each step
  * of an entry waits for the one before, so that entries are collected, of one list or of several, and every step is
  * taken by all of them before the next. Internal to harness/graph/, but for a struct on a caller's stack

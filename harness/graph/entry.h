@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One entry of a generated list, step by step: the class it is drawn from, the interval of node IDs that its position
  * owns, the class's members there, the block of them that a popularity tier names, and the member that has all of the
  * block's draws. procedural.h states the law; entries.h draws many entries together, by the same steps. Internal to

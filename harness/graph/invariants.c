@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/invariants.h"
 
 #include "harness/base/id_width.h"

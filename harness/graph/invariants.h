@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every dataset file must satisfy, checked chunk by chunk so that a check needs no memory of the file's size. One
  * place serves opening a dataset and `prepare --check`. Messages name the file, the position, what was expected and
  * what was found (GNN_EFORMAT). */

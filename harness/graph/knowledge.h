@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A knowledge graph without storage: edge i is a pure function of (seed, i), in constant time, and there is something
  * to learn in it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/mutual.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutual lists of a generated graph: u stands in v's list as often as v in u's, and neighbours of a node are neighbours
  * of each other, as in undirected graphs. A configuration model of cliques (Newman 2009, "Random graphs with
  * clustering"), computed where it is asked for.

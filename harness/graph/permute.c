@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/permute.h"
 
 #include <assert.h>

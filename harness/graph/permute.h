@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bijections of [0, count) chosen by a key, computed where they are asked for: a Feistel network of four rounds over
  * the next power of four, walked until inside. */
 #ifndef GNN_GRAPH_PERMUTE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/procedural.h"
 
 #include "harness/base/rng.h"

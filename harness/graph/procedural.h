@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A graph without storage: every degree, class, label and neighbour is a pure function of (seed, position), so the
  * generator writes it with any number of threads and a simulated device serves it without a disk.
  *

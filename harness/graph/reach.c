@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/reach.h"
 
 #include "harness/base/rng.h"

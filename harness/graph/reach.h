@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The closed reach of a generated graph: a set K of its nodes that holds every training, validation and test node, and
  * whose lists hold nodes of K alone, so that no mini-batch leaves it. README.md of harness/dataset states the laws and
  * why what a cache catches depends on the scale no more. Internal to harness/graph/. Immutable after open.

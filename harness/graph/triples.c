@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/triples.h"
 
 #include "harness/storage/exact.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The edges of a knowledge graph: splits in files (storage/meta.h), and which edges are known to be true. */
 #ifndef GNN_GRAPH_TRIPLES_H
 #define GNN_GRAPH_TRIPLES_H

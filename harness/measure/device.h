@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The block device and the file system behind a path. */
 #ifndef GNN_MEASURE_DEVICE_H
 #define GNN_MEASURE_DEVICE_H

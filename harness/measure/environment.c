@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/measure/environment.h"
 
 #include "build_libraries.h" /* written by make: GNN_LIBXSMM_VERSION */

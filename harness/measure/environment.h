@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The environment of a run, as key-value text for the record: what a reader needs to judge a number. */
 #ifndef GNN_MEASURE_ENVIRONMENT_H
 #define GNN_MEASURE_ENVIRONMENT_H

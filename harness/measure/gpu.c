@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NVML's calls as its API reference documents them; the header is not packaged everywhere, nine symbols are enough. */
 #include "harness/measure/gpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One NVIDIA GPU, through NVML loaded at run time. */
 #ifndef GNN_MEASURE_GPU_H
 #define GNN_MEASURE_GPU_H

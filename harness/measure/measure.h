@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI, the block
  * device, the GPU. The cgroup's own reading is confine's; gnn_series_point puts the two together.
  *

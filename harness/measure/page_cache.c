@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/measure/page_cache.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Page-cache residency and eviction. "Cold" is a fact that was observed, not an option. */
 #ifndef GNN_MEASURE_PAGE_CACHE_H
 #define GNN_MEASURE_PAGE_CACHE_H

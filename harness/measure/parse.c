@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel's texts; formats in proc(5) and Documentation/admin-guide/iostats.rst. */
 #include "harness/base/text_file.h"
 #include "harness/measure/measure.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/clock.h"
 #include "harness/base/text_file.h"
 #include "harness/measure/gpu.h"

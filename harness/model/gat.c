@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GAT with a linear skip connection (Velickovic et al. 2018, equations 3 to 6; PyG's GATConv).
  *
  *   u = W x,   o_ih = sum over Ne(i) and i of alpha_ijh u_jh

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of harness/model/: a GAT layer that aggregates before it multiplies, for gat.c, which maps first, and what the
  * two ways have in common. */
 #ifndef GNN_MODEL_GAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GAT that aggregates before it multiplies. The sum over neighbours commutes with the linear map, and so do the scores:
  *
  *   v_h = W_h^T a_h,   s_jh = <v_src_h, x_j>,   d_ih = <v_dst_h, x_i>

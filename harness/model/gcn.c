@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GCN, normalised over the sampled block, without self-loops (Kipf and Welling 2017, equation 2).
  *
  *   z_i = W sum_{j in Ne(i)} w_ij x_j                + b in the epilogue

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of harness/model/: one layer, and the table each kind of layer fills. model.c owns the order of things
  * (forward through the layers, loss, backward, Adam) and the epilogue every layer shares, bias + activation + dropout;
  * a kind knows its parameters, its workspaces and its two products, and may do the epilogue with them. */

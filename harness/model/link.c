@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/model/link.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction on top of node vectors: a decoder (harness/tensor/link.h) with a vector for each relation, the loss
  * against negatives that edges share, its gradient, and the step of the relations. docs/link-prediction.md has the
  * formulas; they are MariusGNN's (EuroSys 2023, section 6; Marius, OSDI 2021, section 2).

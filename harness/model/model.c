@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/model/model.h"
 #include "harness/base/rng.h"
 #include "harness/model/layer.h"

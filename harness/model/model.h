@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Models and the training step; docs/training-step.md follows one through the files. A model owns its parameters, their
  * Adam state and its activation workspaces, all on one tensor back-end; it grows the workspaces at warm-up and then
  * allocates nothing per batch. Not thread-safe: one trainer thread at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/model/optimizer.h"
 
 #include "harness/tensor/link.h"

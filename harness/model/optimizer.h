@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One step of an optimiser over an array of reals: relations, and rows of embeddings where an edge touched them. */
 #ifndef GNN_MODEL_OPTIMIZER_H
 #define GNN_MODEL_OPTIMIZER_H

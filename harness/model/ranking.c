@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/model/ranking.h"
 
 uint64_t gnn_rank_count(const gnn_real *scores, uint64_t count, gnn_real positive)

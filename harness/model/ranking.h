@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How well true edges rank among others: mean reciprocal rank and Hits@k (Bordes et al. 2013, section 4.2; MariusGNN,
  * section 7.1). Plain numbers on the host.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GraphSAGE with mean aggregation, at input width before the linear map (Hamilton et al. 2017, algorithm 1; PyG's
  * SAGEConv).
  *

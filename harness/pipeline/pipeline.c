@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workers, the first error, and the split of every stage's time.
  *
  * One mutex guards the state. Stopping goes: the first caller keeps its status and message, then runs the cancel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stages, bounded queues, workers; and where every stage's time is split.
  *
  * A stage is a function run by a fixed number of world threads. Stages talk through queues. The first worker that fails

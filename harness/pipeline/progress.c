@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/pipeline/progress.h"
 
 #include <assert.h>

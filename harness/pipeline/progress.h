@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far several stages have come, in pieces of work that pass one stage after the other (hyperbatches, windows): a
  * count a stage. Whether a stage may begin its next piece follows from the counts of the others. */
 #ifndef GNN_PIPELINE_PROGRESS_H

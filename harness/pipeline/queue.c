@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A ring of pointers behind one mutex: mini-batches come by the hundred per second, so a lock costs nothing beside
  * them, and waiting stays visible to the world. */
 #include "harness/pipeline/pipeline.h"

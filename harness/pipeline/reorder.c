@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Slots addressed by ticket modulo the window: a ticket's slot is free exactly when it lies inside the window, so
  * nothing is searched. */
 #include "harness/pipeline/pipeline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/pipeline/team.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A team: one driver and W workers, which are a stage of a pipeline. The driver hands out work and goes on with its own
  * until it wants the result. Two ways:
  *

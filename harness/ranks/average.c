@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/ranks/average.h"
 
 #include <assert.h>

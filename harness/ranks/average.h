@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The mean of the ranks' gradients: what makes several workers train one model (GNNDrive section 4.3, "gradient
  * synchronization"). Every rank calls at every step, with a gradient of the same length; when the call returns, every
  * rank holds the same mean, bit for bit, so the parameters stay equal as well.

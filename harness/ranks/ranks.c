@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/ranks/ranks.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The workers of one run ("ranks", 0 .. count - 1): what they share, where they meet, and how one that fails stops the
  * others (GNNDrive section 4.3, data parallelism).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/columns.h"
 
 #include "harness/base/plain_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which field of a record is which column: one table serves SQL in, SQL out and JSON. Internal to record. */
 #ifndef GNN_RECORD_COLUMNS_H
 #define GNN_RECORD_COLUMNS_H

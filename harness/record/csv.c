@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/csv.h"
 
 #include "harness/record/columns.h"

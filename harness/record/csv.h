@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs as comma-separated values, for spreadsheets and scripts. */
 #ifndef GNN_RECORD_CSV_H
 #define GNN_RECORD_CSV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening, and every write. One write is one transaction. */
 #include "harness/record/db.h"
 

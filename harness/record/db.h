@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of a database handle. Internal to record. */
 #ifndef GNN_RECORD_DB_H
 #define GNN_RECORD_DB_H

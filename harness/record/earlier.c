@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/earlier.h"
 
 #include "harness/record/db.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a database knows of runs that were made before: which are there already, and what such runs took. */
 #ifndef GNN_RECORD_EARLIER_H
 #define GNN_RECORD_EARLIER_H

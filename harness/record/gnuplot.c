@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/gnuplot.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gnuplot as a child process, and texts as its scripts write them: for record, and for other pictures beside it. */
 #ifndef GNN_RECORD_GNUPLOT_H
 #define GNN_RECORD_GNUPLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/merge.h"
 
 #include "harness/record/db.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joining databases: those of a sweep whose cells were run on several machines. */
 #ifndef GNN_RECORD_MERGE_H
 #define GNN_RECORD_MERGE_H

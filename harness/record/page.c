@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/page.h"
 
 #include "harness/base/units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One page of HTML that holds everything: runs, figures, time series, the difference of two runs. Needs no network and
  * no other file; without scripts it still shows the table of runs and the figures. */
 #ifndef GNN_RECORD_PAGE_H

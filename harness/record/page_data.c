@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the page's script works on. */
 #include "harness/record/columns.h"
 #include "harness/record/page.h"

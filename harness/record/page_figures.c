@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures that lie in a folder, inside the page. */
 #include "harness/record/page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From runs to a data file and a script per picture; the drawing is plots/<shape>.gp's. */
 #include "harness/record/plot.h"
 

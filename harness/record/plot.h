@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures of a comparison, drawn by gnuplot from the scripts in plots/. */
 #ifndef GNN_RECORD_PLOT_H
 #define GNN_RECORD_PLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading runs back. */
 #include "harness/record/db.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/grow.h"
 #include "harness/record/columns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The record: one row per run in SQLite, its epochs, stages, counters, series, configuration and environment
  * beside it, and the same as JSON. results/schema.sql is the one source of names; it is compiled into the
  * program.

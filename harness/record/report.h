@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of runs for people: terminal or Markdown. */
 #ifndef GNN_RECORD_REPORT_H
 #define GNN_RECORD_REPORT_H

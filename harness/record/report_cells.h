@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values as the reports write them; "-" for what is unknown. Each function returns `text` or a constant. */
 #ifndef GNN_RECORD_REPORT_CELLS_H
 #define GNN_RECORD_REPORT_CELLS_H

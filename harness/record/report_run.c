@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One run for people: what `oocgnn run` prints. */
 #include "harness/base/plain_text.h"
 #include "harness/record/report.h"

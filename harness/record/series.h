@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which runs repeat each other: those whose whole configuration agrees. Everything else is a series of its own. */
 #ifndef GNN_RECORD_SERIES_H
 #define GNN_RECORD_SERIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/record/summary.h"
 
 #include "harness/base/units.h"

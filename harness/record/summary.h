@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One run's figures as tables, pictures and JSON show them. Pure functions over a record. */
 #ifndef GNN_RECORD_SUMMARY_H
 #define GNN_RECORD_SUMMARY_H

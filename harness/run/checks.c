@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks of a run's options against each other and against this build, before anything is opened. */
 #include "harness/run/config.h"
 

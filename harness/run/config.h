@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The configuration of a run after defaults, preset and command line. One option table serves the parser, the help, the
  * record, the job files and the arguments that the supervisor gives its worker. */
 #ifndef GNN_RUN_CONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/fault_option.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --fault: the plan of a run that is to go wrong, as one text "key=value,key=value". Same text, same seed, same failure
  * (harness/world/faults.h), in either world. */
 #ifndef GNN_RUN_FAULT_OPTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The floor of an epoch: what it takes at least on its machine, however well it is pipelined. It has two parts that
  * may go side by side, and is the larger one (docs/floor.md):
  *

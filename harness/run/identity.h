@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What makes a run what it is, as one number: two runs with equal identities, made by one build, repeat each other. */
 #ifndef GNN_RUN_IDENTITY_H
 #define GNN_RUN_IDENTITY_H

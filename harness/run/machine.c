@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/machine_state.h"
 
 #include "harness/base/clock.h"

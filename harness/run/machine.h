@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens world, dataset and tensor back-end of a run. The only code that includes both worlds; what a record must say
  * about the machine comes from gnn_machine_usage. */
 #ifndef GNN_RUN_MACHINE_H

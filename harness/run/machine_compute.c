@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/machine_state.h"
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/tensor/group.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a run's machine holds, for the files that make it up: machine_names.c what the words of a configuration stand
  * for, machine.c the world, the dataset and what the record asks, machine_compute.c the tensor back-end. A file of this
  * list calls those before it. Internal to them. */

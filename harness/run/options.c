@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of a run: one table for the parser, the help, the record, the job files and the worker's arguments. */
 #include "harness/run/config.h"
 

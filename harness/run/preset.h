@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Presets: what a paper trains and how it sets its systems, read from workloads/presets/NAME.ini (its README has the
  * keys), divided by the scale of the dataset. Explicit options win: apply the preset first. */
 #ifndef GNN_RUN_PRESET_H

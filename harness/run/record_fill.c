@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/record_fill.h"
 
 #include "harness/base/units.h"

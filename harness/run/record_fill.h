@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fills the record of a run from its configuration, the worker's messages and the readings from outside. */
 #ifndef GNN_RUN_RECORD_FILL_H
 #define GNN_RUN_RECORD_FILL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From names to systems and their parameters. */
 #include "harness/base/near_miss.h"
 #include "harness/run/config.h"

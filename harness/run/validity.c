@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/validity.h"
 
 #include "harness/record/summary.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run is valid or it has no number: the table of checks made on every run that ended. */
 #ifndef GNN_RUN_VALIDITY_H
 #define GNN_RUN_VALIDITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/virtual_series.h"
 
 #include <assert.h>

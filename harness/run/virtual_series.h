@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The time series of a simulated run, taken on its own clock: what the machine of the profile did, interval by
  * interval, as the supervisor's probes tell it of this machine. How long a run will be is not known when it begins,
  * so readings are taken every 100 us of the clock at first, and every second one is dropped, and half as many

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a worker tells its supervisor: fixed-size messages over a pipe. Both ends are the same executable, so
  * a message is the bytes of a struct; a header with a magic word catches anything else. The supervisor talks
  * back with single bytes on a second pipe, whose end of file (the supervisor died) means stop as well. */

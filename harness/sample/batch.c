@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/sample/batch.h"
 
 #include "harness/base/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A batch's memory, for the samplers that fill it. One range of world memory holds every array at its bound for the
  * number of seeds, so that nothing grows while a batch is being sampled; the pages that stay untouched cost nothing but
  * address space. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/sample/digest.h"
 
 #include "harness/sample/sample.h"

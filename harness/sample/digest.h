@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The batch digest: a sum over every sampled edge of a hash of (epoch, batch, layer, destination, source), the nodes in
  * original IDs. A sum does not care about order, nor about local numbering; layer is the block's index. */
 #ifndef GNN_SAMPLE_DIGEST_H

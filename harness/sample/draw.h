@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which positions of a neighbour list a node draws: the one place where sampling is random.
  *
  * Floyd's method (Bentley and Floyd, CACM 30(9), 1987): for j = g - s … g - 1 draw t uniform in [0, j]; take t, or j

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/sample/draw_lanes.h"
 
 #include "harness/base/rng_lanes.h"

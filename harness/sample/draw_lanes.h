@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws of several rows side by side: what gnn_draw() gives row by row, for fewer operations an edge. */
 #ifndef GNN_SAMPLE_DRAW_LANES_H
 #define GNN_SAMPLE_DRAW_LANES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several rows side by side, a lane each: a vector holds an entry of every row, and the compiler makes of it what the
  * processor has. */
 #ifndef GNN_SAMPLE_LANES_H

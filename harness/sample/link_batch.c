@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/sample/link_batch.h"
 
 #include "harness/base/id_map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mini-batches of edges for link prediction: their order in an epoch, the nodes they are compared with, and the list of
  * distinct nodes whose vectors they need (MariusGNN, EuroSys 2023, section 6; Marius, OSDI 2021, section 2).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/rng.h"
 #include "harness/sample/sample.h"
 

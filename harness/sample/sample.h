@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Node-wise neighbour sampling over any neighbour source (GraphSAGE, Hamilton et al. 2017, section 3.1).
  *
  * A mini-batch depends on (seed, epoch, batch) and the graph alone: the draw for destination v at hop l is keyed by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Node-wise neighbour sampling, hop by hop.
  *
  * Source   GraphSAGE (Hamilton et al. 2017), algorithm 2: uniform, without replacement; positions by draw.h

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/sample/sort_row.h"
 
 #include "harness/sample/lanes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Columns of a row in ascending order. */
 #ifndef GNN_SAMPLE_SORT_ROW_H
 #define GNN_SAMPLE_SORT_ROW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The neighbour source that needs no machinery: the page cache. */
 #include "harness/sample/sample.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/bound.h"
 
 #include "harness/base/bitset.h"

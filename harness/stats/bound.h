@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The least that any exact system has to move: feature rows that must come into memory, whatever the system does.
  *
  * A row that mini-batch k uses is in memory at k. Between two uses of a row it either stays there or has to come in

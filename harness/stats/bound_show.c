@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/bound_show.h"
 
 #include "harness/base/plain_text.h"

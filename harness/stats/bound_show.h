@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bound for people and for programs. */
 #ifndef GNN_STATS_BOUND_SHOW_H
 #define GNN_STATS_BOUND_SHOW_H

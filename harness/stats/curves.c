@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/curves.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What caches of any size would catch of a sequence of row accesses. A row is one unit; an access either finds it (a
  * hit) or brings it in.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/lists.h"
 
 #include "harness/base/id_width.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The neighbour lists of a dataset, prepared on a disk or computed, for a walk over them and for the sampler. */
 #ifndef GNN_STATS_LISTS_H
 #define GNN_STATS_LISTS_H

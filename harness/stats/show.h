@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics for people, for programs, and as a picture. */
 #ifndef GNN_STATS_SHOW_H
 #define GNN_STATS_SHOW_H

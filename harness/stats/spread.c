@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How numbers are spread over nodes. */
 #include "harness/stats/curves.h"
 #include "harness/stats/stats.h"

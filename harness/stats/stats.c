@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/stats.h"
 
 #include "harness/base/bitset.h"

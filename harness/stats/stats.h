@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a graph is like for out-of-core training, counted: its lists, who is in them, what training reaches, what a
  * mini-batch reads and what caches of any size catch of it.
  *

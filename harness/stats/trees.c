@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/trees.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far the lists of neighbours agree, from two-hop trees of single nodes: what lists that are drawn one by one have
  * not, and what lets a mini-batch of few seeds read fewer rows than its entries are. */
 #ifndef GNN_STATS_TREES_H

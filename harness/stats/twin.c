@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/stats/twin.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A graph's statistics as a recipe: the generator makes of it a graph that has them too. */
 #ifndef GNN_STATS_TWIN_H
 #define GNN_STATS_TWIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/storage/exact.h"
 
 #include "harness/storage/read_times.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads and writes of exactly what was asked, one at a time: headers, index arrays, prepared files. */
 #ifndef GNN_STORAGE_EXACT_H
 #define GNN_STORAGE_EXACT_H

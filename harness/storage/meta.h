@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dataset's `meta` file: what the directory holds, in text a person can read.
  *
  *     format = oocgnn-dataset 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long reads of storage take, and how large they are. A read lasts from the moment it is handed over until the
  * thread that wants it has seen it done. So a time holds the device, the queue before it, repeats after short reads and
  * EAGAIN, and how long a finished read waited to be looked for. Its size is what was asked for when it was handed over,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/storage/reader.h"
 
 #include "harness/storage/ring_reads.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The batched reader: many loads in flight over one ring (ring_reads.h), each compared with what was asked. GNNDrive's
  * asynchronous extraction (section 4) needs it first; other systems read rows, lists and whole blocks through it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How often a read or write that moved nothing is tried again: the one bound for exact.c and ring_reads.c. */
 #ifndef GNN_STORAGE_REPEAT_H
 #define GNN_STORAGE_REPEAT_H

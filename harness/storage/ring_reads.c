@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/storage/ring_reads.h"
 
 #include "harness/storage/exact.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads and writes in flight on one ring: a slot for each, every result compared with what was asked, transient
  * failures repeated a bounded number of times (repeat.h), one drain. The batched reader (reader.h) puts alignment
  * windows and bounce memory on top; systems whose reads are windows already use it as it is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/storage/stream.h"
 
 #include <assert.h>

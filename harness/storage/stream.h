@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams: what a system writes to disk during a run in order to read it back (Ginex' runtime trace, AGNES' spools),
  * and the streaming reads that go with it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/batch_size.h"
 
 #include "harness/base/id_map.h"

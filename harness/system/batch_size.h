@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes of mini-batches, for memory plans: what one is expected to hold, what the largest of a long run holds, and what
  * samplers and batches reserve. */
 #ifndef GNN_SYSTEM_BATCH_SIZE_H

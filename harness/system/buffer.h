@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* World memory that grows at warm-up and never shrinks: scratch whose size the first batches find out. Its owner
  * decides when it may grow; one thread at a time. */
 #ifndef GNN_SYSTEM_BUFFER_H

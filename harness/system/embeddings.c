@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/embeddings.h"
 
 #include "harness/base/rng.h"

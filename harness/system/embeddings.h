@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors of nodes that are learned, with the optimiser's state beside them, as mapped files: what a system that keeps
  * them in the page cache uses, and what another begins from.
  *

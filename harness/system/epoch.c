@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/epoch.h"
 
 #include "harness/base/rng.h"

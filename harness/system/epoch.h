@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every system's epoch has in common: a pipeline that is opened, run once and closed, its stage times added to the
  * result; and the order of the training nodes, cut into the seeds of each mini-batch. */
 #ifndef GNN_SYSTEM_EPOCH_H

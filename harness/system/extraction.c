@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/extraction.h"
 
 #include "harness/system/sampling.h"

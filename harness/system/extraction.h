@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Asynchronous extraction: the feature rows of a mini-batch by the shared batched reader, many reads in flight,
  * straight into the batch's input. No cache and no buffer shared between batches: for systems whose point lies
  * elsewhere. One thread at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an open system means to do in every epoch of its run, and what it reads. The run's checks compare with this and
  * with nothing guessed from the workload, because a system's parameter may change any of it: order=segments makes more
  * mini-batches, a loop that drops its last step trains fewer seeds, a stream of requests has no epoch at all.

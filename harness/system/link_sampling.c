@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/link_sampling.h"
 
 #include "harness/graph/triples.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Drawing mini-batches of edges: the epoch's order over a mapping of the training edges, negatives, and with layers the
  * neighbourhoods of all their nodes. A mini-batch depends on (seed, epoch, batch) alone, whoever draws it. */
 #ifndef GNN_SYSTEM_LINK_SAMPLING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/link_training.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The training stage of links: one step on a mini-batch whose rows are there, and the epoch's sums. As training.h for
  * nodes. One trainer thread at a time. */
 #ifndef GNN_SYSTEM_LINK_TRAINING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/plan.h"
 
 #include "harness/base/units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory plan: what a run will hold in host memory, as named parts, each with the option that makes it smaller;
  * and the one judgement whether they fit the cap.
  *

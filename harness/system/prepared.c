@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/prepared.h"
 
 #include "harness/storage/exact.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that a system makes once beside the dataset and uses in every later run. Each is written as <name>.part, synced
  * and renamed: it appears under its name only when complete. What a crash leaves is overwritten by the next
  * preparation. One thread at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/rows.h"
 
 #include "harness/system/staging.h"

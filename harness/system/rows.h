@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory for feature rows that grows at warm-up and never shrinks. One thread at a time. */
 #ifndef GNN_SYSTEM_ROWS_H
 #define GNN_SYSTEM_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/sampling.h"
 
 #include "harness/base/rng.h"

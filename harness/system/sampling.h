@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sampling stage of the systems that sample node-wise: one mapping of `indices` (or the system's own neighbour
  * sources), one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
  * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone.

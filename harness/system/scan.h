@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One pass over a file of the dataset in order, reading ahead: for what systems prepare. One thread. */
 #ifndef GNN_SYSTEM_SCAN_H
 #define GNN_SYSTEM_SCAN_H

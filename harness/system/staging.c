@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/system/staging.h"
 
 enum gnn_status gnn_staging_alloc(const struct gnn_env *env, const char *name, uint64_t bytes, void **out,

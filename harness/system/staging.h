@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Staging memory: memory of the world that a tensor back-end's device reads across the bus. It is allocated as any
  * other (so the cap counts it), touched, and registered with the device; where the back-end computes in host memory it
  * is plain feature memory. Any thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The contract of a system: one constant table of hooks per folder under systems/, listed in systems/registry.c.
  * Types only. This header is the author's manual; systems/null is the smallest example.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One mini-batch's input on its way to the trainer: feature rows that the host gathered, labels of the seeds, blocks.
  * Where ops compute in host memory nothing moves. Where they have a device:
  *

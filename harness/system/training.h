@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The training stage's common part: one step of the model, the epoch's sums, the on_step hook. One trainer thread at a
  * time. */
 #ifndef GNN_SYSTEM_TRAINING_H

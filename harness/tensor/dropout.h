@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The dropout mask, one definition for every back-end: element (i, c) of a (rows, cols) matrix owns 16 bits of a
  * counter-based word. Four neighbours in a row share a word; rows start on a word, so a row's mask depends on nothing
  * but key, i and the words per row. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GAT on rows as they come: attention aggregates x itself, head by head, and the linear map, which commutes with the
  * sum, is applied to the sums. A table beside struct gnn_tensor_ops, because a back-end may lack it (ops->gat_rows is
  * NULL: rows are mapped before they are aggregated, as the released codes do). Same rules: row-major matrices of this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices that train one model, a process and a device each (GNNDrive section 4.3): they sum their gradients among
  * themselves, without the host's memory. A table beside struct gnn_tensor_ops, because a back-end may lack it
  * (ops->group is NULL: where the host computes, gradients meet in its memory, ranks/average.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/host.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What back-ends that live in host memory share: the open state and the memory ops. */
 #ifndef GNN_TENSOR_HOST_H
 #define GNN_TENSOR_HOST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arithmetic of link prediction that models of nodes have no use for: a table beside struct gnn_tensor_ops, because
  * a back-end may lack it (ops->link is NULL). Same rules: row-major matrices of this back-end's memory, lists on
  * the host, sizes trusted and asserted, no errors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A layer of GraphSAGE with mean aggregation in one op each way: a back-end that does all of it for a few rows while
  * these are in a cache passes over memory once, where one op after the other passes over it for each (Hamilton et al.
  * 2017, algorithm 1). A table beside struct gnn_tensor_ops, because a back-end may lack it (ops->sage is NULL). Both

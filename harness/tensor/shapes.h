@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The shapes that an op asks of its operands (tensor.h), asserted alike by every back-end. */
 #ifndef GNN_TENSOR_SHAPES_H
 #define GNN_TENSOR_SHAPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor_ops: the arithmetic of the models behind one table, so that plain loops (ref), BLAS (cpu), CUDA (plugin) and a
  * roofline (modelled) serve the same model code. Matrices are row-major and dense. Every pointer passed in was obtained
  * from this back-end's alloc, or from the world as feature memory where the op says "host"; a caller never dereferences

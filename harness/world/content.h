@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the bytes of a simulated file come from when no disk holds them: a pure function of the offset. */
 #ifndef GNN_WORLD_CONTENT_H
 #define GNN_WORLD_CONTENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/faults.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A world that fails on purpose: a decorator around any world (measured or simulated), for tests and fault runs.
  *
  * The fault model. Each operation is judged by itself: a read may be late and then fail, but it fails, comes back empty

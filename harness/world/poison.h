@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* World memory comes in whole pages. With the address sanitizer, what lies behind the bytes that were asked for is
  * nobody's: an access there ends the program, as it would behind what malloc() gave. Without it, nothing happens. */
 #ifndef GNN_WORLD_POISON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds and opens profiles by path, file name or machine_id. */
 #include "harness/world/profile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A profile: one machine's figures, from which the simulated world, and the modelled tensor back-end in either world,
  * compute time. Files: workloads/hardware/NAME.ini (its README says what each key means and how a figure is sourced:
  * stated, datasheet, measured, derived, assumed); `this` is written by `oocgnn calibrate`.

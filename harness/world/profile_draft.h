@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a profile's text says so far, and what reads it: profile_value.c one figure, profile_grid.c the read grid,
  * profile_parse.c the keys and the whole. A file of this list calls those before it. Internal to them. */
 #ifndef GNN_WORLD_PROFILE_DRAFT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A profile's text into figures. One table says for every key its section, unit, place and limits; the README of
  * workloads/hardware says the same for people. */
 #include "harness/base/near_miss.h"

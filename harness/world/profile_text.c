@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/profile_text.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads a profile's file. Internal to profile.c and profile_parse.c. */
 #ifndef GNN_WORLD_PROFILE_TEXT_H
 #define GNN_WORLD_PROFILE_TEXT_H

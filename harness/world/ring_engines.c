@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread-pool engine: a fixed number of threads of the world that read and write one after the other, for machines
  * that forbid io_uring; asked for by name (--io pool). The pool's threads serve one ring. Their own splits are read by
  * no one: what they spend is the owner's wait. In the simulated world their system calls, wake-ups and page copies take

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the rings of the two worlds have in common: the table of an engine, the checks of a configuration, and the
  * thread-pool engine, which is written over world.h and so runs in either world. io_uring is each world's own:
  * measured/uring.c, simulated/ring.c. Internal to harness/world. */

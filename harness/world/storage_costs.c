@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/storage_costs.h"
 
 #include <assert.h>

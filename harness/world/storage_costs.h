@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What requests cost a device at its best: at the depth and size of reads that suit it most, all of its members
  * together; and what one takes that has it to itself. Integers, so that a plan that is made by them is the same
  * everywhere. */

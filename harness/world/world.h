@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The world: everything that takes time or memory (docs/design.md, "The map"). A system is written against this header
  * alone; whether the calls reach Linux (world/measured) or a virtual machine (world/simulated) is decided once, in run.
  *

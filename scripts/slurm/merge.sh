@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Joins the databases of an array's tasks: merge.sh DIR. Run again, it adds what is new.
 set -euo pipefail
 shopt -s nullglob

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A job file as a Slurm array: one cell a task, one database a task, joined when all tasks have ended.
 #   scripts/slurm/submit.sh JOBFILE DIR [sbatch option...]
 # DIR is on a file system that all nodes see; it gets cell-N.db and cell-N.log of each cell, and all.db. Submitting again

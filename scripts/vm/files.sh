@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the emulated machine's memory holds when it starts: sourced by scripts/vm/run.sh.
 # shellcheck shell=bash
 

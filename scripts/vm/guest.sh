@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What the emulated machine does (scripts/vm/run.sh): one part a boot. A verdict is a line on the second serial line: "ok",
 # "FAILED" or "skip", then a sentence that is true, or should be; after the last one stands "the end".
 part=$(sed -n 's/.*vm_part=\([^ ]*\).*/\1/p' /proc/cmdline)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Boots the distribution's stock kernel in an emulated machine with NVMe drives and runs scripts/vm/guest.sh in it.
 #   scripts/vm/run.sh [--out FILE] [PART...]
 # Parts, all when none is named; each is one boot or several:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AGNES: its configuration, the sizes that follow from it, and what an open system is made of. The parts are opaque
  * here; headers say what they do: layout.h, graph_blocks.h, block_reader.h, bucket.h, stages.h (sampling,
  * gathering, assembly), rows.h (feature cache, spill). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/agnes/block_reader.h"
 
 #include "harness/storage/reader.h"

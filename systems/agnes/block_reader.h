@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Block-wise I/O: brings the blocks of a file through a buffer of frames to the workers of a team (AGNES, KDD 2026,
  * section 3.4 (1) and (4)). Sampling has one over the graph blocks, gathering one over the feature blocks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bucket matrix: which positions of which mini-batches need which block (AGNES, KDD 2026, section 3.4 (3)). Rows
  * are blocks; a row's entries come grouped by mini-batch, positions ascending. Built by counting sort in parallel: task
  * t counts and places the t-th part of the mini-batches, so the result does not depend on the number of tasks.

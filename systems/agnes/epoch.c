@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AGNES' epoch: rounds of hyperbatches (AGNES, KDD 2026, section 3.3, Figure 5; schedule of the released code).
  *
  *   overlap=round    { sample h | gather h - 1 }, then train h - 1, then the next round

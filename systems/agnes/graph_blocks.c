@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packing of neighbour lists into blocks.
  *
  * Source   AGNES (KDD 2026) section 3.2 (1); block layout of the released code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graph blocks: Z bytes that hold the neighbour lists of a range of nodes, and the object index table over them
  * (AGNES, KDD 2026, section 3.2 (1) and (2); the block's layout is the released code's).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/agnes/agnes.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Renumbering: which node comes when.
  *
  * bf: roots by degree, in- and out-neighbours together, FIFO breadth-first search; new ID = order of leaving the queue.

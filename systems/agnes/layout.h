@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The prepared layout: the dataset's topology and features as blocks, in <dataset>/agnes-<layout>-<Z>-<w>-<digest>/
  * (AGNES, KDD 2026, section 3.2 (1)).
  *

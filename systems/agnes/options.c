@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of AGNES (--set agnes.NAME=VALUE). Where paper and released code differ, the paper is the default. */
 #include "systems/agnes/agnes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preparation of the block files: see layout.h. */
 #include "systems/agnes/layout.h"
 

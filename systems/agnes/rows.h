@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the rows of a gathered hyperbatch are (struct agnes_row_set): in the feature cache, or spilled. */
 #ifndef AGNES_ROWS_H
 #define AGNES_ROWS_H

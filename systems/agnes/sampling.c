@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/agnes/stages.h"
 
 #include "harness/base/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every size of AGNES: block, hyperbatch, buffers, and the memory they come to.
  *
  * accounting=full: graph buffer and feature cache share, one to one, what the cap leaves beside everything else; an

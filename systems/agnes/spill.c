@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/agnes/rows.h"
 
 #include "harness/storage/exact.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stages of a hyperbatch before it trains: sampling, gathering, and the assembly of each mini-batch. */
 #ifndef AGNES_STAGES_H
 #define AGNES_STAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AGNES: block-wise storage I/O and hyperbatch processing. See README.md.
  *
  * Source   AGNES (KDD 2026); where paper and released code differ, the paper is the default

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One input out of four levels (DiskGNN, sections 4 and 5.3). Every row of a mini-batch has a number: rows of the GPU
  * cache come first, then those of the CPU cache, then those of the partial input, and the last number is no row at all.
  * What the numbers mean is one list on the back-end (diskgnn.place); what a mini-batch brings are its own rows'

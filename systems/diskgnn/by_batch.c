@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What single mini-batches read of the disk, and what each would read of a disk cache whose rows nothing has put in
  * order: one for all mini-batches, of as many rows as the layout's, by falling count (option unordered).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DiskGNN: its configuration, the sizes that follow from it, and what an open system is made of. What is prepared
  * before the first epoch is prepare.h's; what trains from it is here: pages.h (disk cache), load.c (chunks, tables,
  * graph samples), assemble.c (rows of the four levels in one input), epoch.c (the pipeline). */

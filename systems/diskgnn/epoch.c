@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An epoch: four stages on two paths, which meet in the trainer (DiskGNN, section 5.3, Figure 7).
  *
  *   tables --+

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names, unfinished files and small table files of the preparation: see prepare.h. */
 #include "harness/base/clock.h"
 #include "harness/base/log.h"

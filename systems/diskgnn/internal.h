@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the preparation share (prepare.h says what they make). */
 #ifndef DISKGNN_INTERNAL_H
 #define DISKGNN_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The four levels of a set of samples: found on the disk, or placed and packed now. See prepare.h. */
 #include "harness/base/log.h"
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The two caches in memory: which rows they hold. Popularity is the number of mini-batches that use a node; a histogram
  * of it says where a cache ends, so that nothing is sorted. Rows lie in either cache by rising ID, whatever their
  * popularity: the file of cached rows is then a part of the features in order.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/graph/invariants.h"
 #include "harness/system/epoch.h"
 #include "systems/diskgnn/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a mini-batch needs from the disk: its address table, the rows that no cache in memory holds, its graph sample
  * (DiskGNN, sections 5.3 and 6). Every byte that comes back is checked before it is used as an index. */
 #include "systems/diskgnn/diskgnn.h"

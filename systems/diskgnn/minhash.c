@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reordering of a disk cache: rows that the same mini-batches use come to lie together.
  *
  * Source   DiskGNN (SIGMOD 2025) section 5.1, Algorithm 1. Its listing keeps one running minimum over all functions,

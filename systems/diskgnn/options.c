@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of DiskGNN (--set diskgnn.NAME=VALUE). Where paper and released code differ, the paper is the default. */
 #include "systems/diskgnn/diskgnn.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What both ways of packing share: sizes, targets, files. See pack.h.
  *
  * Source   DiskGNN (SIGMOD 2025) section 5.2. In the released code a packed chunk is ordered by the partitions that

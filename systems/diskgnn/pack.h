@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packing: rows are read from the features and appended to what needs them (DiskGNN, SIGMOD 2025, section 5.2).
  *
  * A target is a run of rows in one of the three files: the rows of a cache, a chunk, a window of a disk cache. Every

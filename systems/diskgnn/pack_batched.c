@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Batched packing: the features are read once, partition by partition, sequentially, for all targets (DiskGNN, SIGMOD
  * 2025, section 5.2).
  *

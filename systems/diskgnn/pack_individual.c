@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Individual packing, the paper's point of comparison: for each target in turn, the pages of every row it wants are
  * read by themselves, pack_depth of them in flight, whether or not another target has read them before (DiskGNN, SIGMOD
  * 2025, section 5.2, Figure 6a). The released code uses 64 threads with a blocking read each. */

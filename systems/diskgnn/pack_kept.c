@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far batched packing is: a small file beside the parts that are being written, from which a packing that was
  * killed or stopped goes on. It is written after every so many bytes (option checkpoint), when all that it speaks of is
  * on the disk, and removed before the parts get their names. What is written behind it is written again, to the same

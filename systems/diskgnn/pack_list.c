@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which rows every target takes from every partition: see pack.h. Nothing but tables and lists is read, so a packing
  * that was killed needs no more than these to begin anew.
  *

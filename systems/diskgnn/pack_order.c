@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of disk caches: batched packing appends their rows by rising ID, window by window; here each window is
  * read, its rows are moved to where MinHash wants them, and it is written back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/storage/exact.h"
 #include "systems/diskgnn/pack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/diskgnn/pages.h"
 
 #include "harness/storage/ring_reads.h"

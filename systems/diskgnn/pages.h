@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads of a segment's disk cache: every page that a mini-batch needs once, in ascending order, by several threads with
  * a ring each (DiskGNN, section 6). Pages are dealt in groups: a thread fills its ring with one group, handed over in
  * small submissions, waits for all of it, copies its rows to their places in the partial input, and takes its next.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Address tables: where each input row of each mini-batch is, looked up once for all epochs (DiskGNN, SIGMOD 2025,
  * section 6). Segment by segment: its disk cache is chosen and ordered, then every mini-batch's table is written.
  *

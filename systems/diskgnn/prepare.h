@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preparation: everything before the first epoch. Mini-batches are sampled beforehand, so every feature access is
  * known; each row is given one of four levels, and what no cache holds is packed (DiskGNN, SIGMOD 2025, sections 3 to
  * 5.2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is prepared, opened for training and closed again: once for all epochs, or anew every few of them (option
  * resample_every). */
 #include "systems/diskgnn/diskgnn.h"

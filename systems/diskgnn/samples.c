@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Offline sampling: all mini-batches of an epoch, drawn by the harness's samplers in the harness's order and stored
  * (DiskGNN, SIGMOD 2025, section 3).
  *

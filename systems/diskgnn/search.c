@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long a segment is, and how many rows its disk cache has, under a limit on the disk.
  *
  * Source   DiskGNN (SIGMOD 2025) section 5.1: Algorithm 2 (one pass over the first s mini-batches), and the brute-force

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A segment: which nodes its mini-batches ask the disk for, which of them its disk cache holds, and in what order.
  *
  *     count     slot[v] = how many mini-batches of the segment use v, for nodes in no cache

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every size of DiskGNN, and the memory of its phases, which are never there together:
  *
  *     draw      offline sampling: samplers, their mini-batches, access counts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory that lasts from one preparation to the next: the two caches with their rows, and a slot for everything that a
  * mini-batch holds on its way (DiskGNN, sections 4 and 5.3). Rows go straight from the file to where they stay. */
 #include "systems/diskgnn/diskgnn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stable sort of (key, value) pairs in 64 bits by the 32 of the key: three passes of 11 bits. */
 #include "systems/diskgnn/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DiskGNN: offline sampling, a four-level feature store, batched packing and a pipeline over prepared mini-batches. See
  * README.md.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ginex/belady.h"
 
 #include "harness/base/arena.h"

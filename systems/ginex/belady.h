@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which rows the feature cache should hold after every mini-batch of a superbatch whose accesses are all known.
  *
  * Source   Ginex (PVLDB 15(11), 2022): provably optimal caching, Belady's replacement at mini-batch granularity

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An epoch: Inspect and Execute in turn, one superbatch ahead.
  *
  *     Inspect 0 | Inspect 1, Execute 0 | Inspect 2, Execute 1 | ... | Inspect M, Execute M - 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Switch and Execute: fills the feature cache of a superbatch, then gathers and trains its batches from the trace.
  *
  * Source   Ginex (PVLDB 15(11), 2022), main loop; Switch and Execute of the released code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ginex/feature_cache.h"
 
 #include "harness/pipeline/team.h"

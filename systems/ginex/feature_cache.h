@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The feature cache of one superbatch: an address table over all nodes and C rows; the gather that uses it, and the
  * change sets that keep it up to date. The inspection has decided which rows are in it; here nothing is decided.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ginex inside: the configuration (options.c), the sizes that follow from it (sizes.c), and the state that system.c
  * opens and the phases of an epoch share: epoch.c runs inspect.c and execute.c in turn, one superbatch (superbatch.h)
  * ahead. What only one phase needs is a struct of that phase's file. */

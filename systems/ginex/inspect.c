@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inspect: samples one superbatch ahead into its trace, and inspects the one sampled before.
  *
  * Source   Ginex (PVLDB 15(11), 2022), superbatch sampling and changeset precomputation

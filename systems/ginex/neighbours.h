@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neighbour lists during superbatch sampling: the static neighbour cache, and reads of whole lists for what it
  * lacks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ginex' options. Artifact: github.com/SNU-ARC/Ginex; "paper": Ginex, PVLDB 15(11), 2022; "GNNDrive": ICPP 2024. */
 #include "systems/ginex/ginex.h"
 

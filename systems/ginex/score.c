@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ginex/score.h"
 
 #include "harness/base/id_width.h"

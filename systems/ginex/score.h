@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which nodes are worth keeping: score(v) = (outdeg + 1e-8) / (indeg + 1e-8) in single precision. A node with many
  * out-edges is sampled often, one with few in-edges has a short list.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every size of Ginex from its configuration: superbatches, both caches, and the host memory of the phases, which
  * are never there together.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trace of a superbatch: what is written while it is sampled and inspected, and read back to inspect and execute.
  *
  * Source   Ginex (PVLDB 15(11), 2022), superbatch sampling, Inspect and Execute; the released code's runtime trace

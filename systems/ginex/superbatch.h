@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A superbatch and its trace: node lists and blocks written while it is sampled, change sets written while it is
  * inspected; read back to inspect (ginex_ids_*) and to execute (ginex_load_batch). Layout on disk: superbatch.c. */
 #ifndef GINEX_SUPERBATCH_H

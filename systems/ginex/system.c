@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ginex: superbatches sampled ahead to disk, a provably optimal feature cache. See README.md.
  *
  * Source   Park, Min, Lee, "Ginex", PVLDB 15(11), 2022

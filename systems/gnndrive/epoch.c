@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GNNDrive's epoch (section 4.1, Figure 4): sample (Ns) -> extract (Ne) -> train (1) -> release (1), and back to the
  * samplers' free items.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extraction of one mini-batch: pin, take slots, read absent rows, wait for rows that other batches read (GNNDrive
  * section 4.2, "Extraction Procedure"; Appendix C, Algorithm 1).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bookkeeping of GNNDrive's feature buffer: which node's row lies in which slot, how many batches still need it, and
  * which slot is reused next. It moves no bytes; extract.c does.
  *

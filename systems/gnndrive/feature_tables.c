@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/gnndrive/feature_tables.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a feature buffer holds (feature_buffer.h), for its two files: feature_tables.c opens, closes and inspects it,
  * feature_buffer.c does what mini-batches ask of it. Internal to them.
  *

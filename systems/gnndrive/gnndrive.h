@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Internal to GNNDrive: state that system.c opens, sizes.c sizes, extract.c fills and epoch.c runs. */
 #ifndef GNNDRIVE_H
 #define GNNDRIVE_H

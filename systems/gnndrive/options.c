@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GNNDrive's parameters. "artifact" in a source is the released code as it is set up for one GPU. */
 #include "systems/gnndrive/gnndrive.h"
 

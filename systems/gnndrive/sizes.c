@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every size of GNNDrive from its configuration: queues, Mb, S, rows per slot (section 4.2: at least Ne x Mb slots;
  * section 5: queues), and the host memory they need. */
 #include "systems/gnndrive/gnndrive.h"

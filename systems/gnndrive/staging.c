@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/gnndrive/staging.h"
 
 #include <assert.h>

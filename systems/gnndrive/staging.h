@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The staging buffer that several ranks with GPUs share: which part of it holds which group of rows, who may overwrite
  * it, and whose turn it is. It moves no bytes; extract.c does.
  *

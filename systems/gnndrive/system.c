@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GNNDrive: asynchronous extraction into a reference-counted feature buffer, in host memory (CPU variant) or, where the
  * tensor back-end has memory of its own, in that (GPU variant: reads land in a staging buffer first). See README.md.
  *

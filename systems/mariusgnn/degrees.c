@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/mariusgnn/degrees.h"
 
 #include "harness/system/scan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What mini-batches hold at most, from the degrees of the graph in both directions. The harness's estimate
  * (harness/system/batch_size.h) knows incoming edges alone, and a node there draws again in every layer; here a node
  * draws once, from either direction, and meets only what is resident.

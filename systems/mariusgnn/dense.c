@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DENSE sampling, hop by hop (MariusGNN, EuroSys 2023, algorithm 1).
  *
  * In       distinct targets; in- and out-neighbour lists of the resident subgraph

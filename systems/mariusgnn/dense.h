@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DENSE: multi-hop neighbourhoods in which each node's neighbours are drawn once and serve every layer (MariusGNN,
  * EuroSys 2023, section 4).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/mariusgnn/dense_marks.h"
 
 #include <assert.h>

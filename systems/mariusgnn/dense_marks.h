@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The local IDs of one mini-batch as bits: which are new among those marked (MariusGNN, EuroSys 2023, section 4.1,
  * computeNextDelta), and where a node stands in the batch.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN's epoch: the states of an order one after the other (MariusGNN, EuroSys 2023, section 3).
  *
  *   fill      partitions and edge buckets of the first state

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN where links are learned: training examples are edges, whose buckets the states share out (sections 3 and
  * 5.1), and the partition buffer holds vectors that change, with the optimiser's state.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN: its configuration, the sizes that follow from it, and what an open system is made of. Headers say what the
  * parts do: policy.h (which partitions are in memory when), store.h (files), partition_buffer.h (node vectors in
  * memory), resident_edges.h (their edges), dense.h (sampling); for links training_edges.h (what is trained) and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of MariusGNN (--set mariusgnn.NAME=VALUE). Where paper and released code differ, the paper is the
  * default, but for `replace`, on which its published mini-batch sizes rest. */
 #include "systems/mariusgnn/mariusgnn.h"

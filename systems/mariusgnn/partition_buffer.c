@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/mariusgnn/partition_buffer.h"
 
 #include "harness/storage/exact.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The partition buffer: c slots of memory, each holding one partition's rows of one to three arrays (node vectors; for
  * vectors that are learned also their optimizer's state), and what moves partitions between slots and disk (MariusGNN,
  * EuroSys 2023, section 3; Marius, OSDI 2021).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orders of partitions and their training examples: see policy.h.
  *
  * Source   MariusGNN (EuroSys 2023) sections 5 and 6; the one-swap sequence is BETA's (Marius, OSDI 2021) as the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which partitions are in memory when, and which training examples each set of them gives: the sequences S and X of
  * section 3, by the policies of section 5, and the edge permutation bias B of section 6. Pure functions of their
  * arguments; they read and move nothing.

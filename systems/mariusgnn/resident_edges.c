@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/mariusgnn/resident_edges.h"
 
 #include "harness/storage/reader.h"

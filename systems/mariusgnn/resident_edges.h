@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building resident subgraphs: reads the edge buckets of the partitions in memory and sorts them (MariusGNN, EuroSys
  * 2023, sections 3 and 4.1).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scattering edges and feature rows into partition order, out of core, in two passes: every item goes to the range of
  * the result in which it will lie (a stream of a scratch file each), then range after range is loaded, put into place
  * and written. A range is what the window holds; with a single one the scratch file is left out. Reads: the input, and

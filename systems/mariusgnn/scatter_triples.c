@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scattering the training edges of a knowledge graph into edge buckets, out of core: the buckets are counted in one
  * pass over the dataset's file, then cut into ranges of what the window holds, and each range takes another pass, whose
  * edges of that range go to their places. Within a bucket edges keep the dataset's order. Reads: the input, once and

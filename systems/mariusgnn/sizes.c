@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every size of MariusGNN: partitions, capacity, groups, and the memory they come to (sections 5.2 and 6).
  *
  * The paper's rule counts c PO + 2 c^2 EBO + F and leaves F open. Here everything is counted: the slots, an edge as it

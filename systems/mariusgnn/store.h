@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The prepared store: the graph cut into partitions of nodes, in <dataset>/mariusgnn-<placement>-p<p>-<digest>/
  * (MariusGNN, EuroSys 2023, section 3).
  *

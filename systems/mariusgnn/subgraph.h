@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The resident subgraph: the nodes of the partitions in the buffer, under local IDs, and every edge whose two ends are
  * among them, in two copies sorted by either end (section 4.1 of the paper).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN: mini-batches from the partitions in memory. See README.md.
  *
  * Source   MariusGNN (EuroSys 2023), node classification and link prediction; where paper and released code differ, the

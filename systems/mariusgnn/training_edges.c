@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/mariusgnn/training_edges.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The training edges of link prediction, state by state: X_1, X_2 and so on (MariusGNN, EuroSys 2023, sections 3 and
  * 5.1). Each of the p x p edge buckets belongs to one state of an epoch; its edges are read when that state is at hand,
  * or while the one before trains, into a set of their own. Where everything is resident there is one set with all edges

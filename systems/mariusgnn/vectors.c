@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/mariusgnn/vectors.h"
 
 #include "harness/base/rng.h"

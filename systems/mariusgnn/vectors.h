@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors of nodes that are learned, with the optimiser's state beside them, partition after partition as the buffer
  * moves them (MariusGNN, EuroSys 2023, section 3; Marius, OSDI 2021).
  *

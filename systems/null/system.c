@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* null: the harness's own cost. Every mini-batch of the epoch goes through the pipeline, two queues between two stages,
  * and nothing else happens: no sampling, no reading, no training. The skeleton of a new system: README.md.
  *

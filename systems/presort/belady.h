@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Belady's replacement by window: which rows come in for a window of mini-batches, and into which slot, when all of the
  * next uses are known as far as the hyperbatch goes.
  *

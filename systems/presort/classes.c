@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/classes.h"
 
 #include "harness/base/arena.h"

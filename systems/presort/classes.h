@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which of the rows that a hyperbatch loads are read where they lie, each load a request, and which are sorted ahead:
  * read once in one sweep over the features and appended to the extents of the windows that load them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/distribute.h"
 
 #include "harness/base/bitset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Distribution: external sorting of a hyperbatch's sorted rows by the windows that load them, in one pass (Aggarwal and
  * Vitter, CACM 31(9), 1988: distribution sort).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's epoch: two hyperbatches, one behind the other, and in the one that trains two windows.
  *
  *     prepare    inspect, plan and distribute hyperbatch h + 1, also over the epoch's end (ahead=true)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Handing out: the mini-batches of windows that are loaded go to assembling threads in order, and come back in any. A
  * window is assembled once all of its mini-batches came back and those before it are; with the last one of a
  * hyperbatch that is released.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/id_width.h"
 #include "harness/base/sort_keys.h"
 #include "harness/sample/draw.h"

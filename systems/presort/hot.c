@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/hot.h"
 
 #include "harness/base/arena.h"

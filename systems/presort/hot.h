@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packed file of rows in use: a row that a sweep reads from among the features is appended to it as well, so that
  * later sweeps of the run read it there, beside others in use and not among rows that no mini-batch uses.
  *

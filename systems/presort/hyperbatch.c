@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/presort.h"
 
 #include <assert.h>

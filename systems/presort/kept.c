@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/kept.h"
 
 #include "harness/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kept epochs (presort.reuse): what the hyperbatches of an epoch load, into which slots and out of which blocks, in a
  * scratch file of their own, so that epochs that train on the same mini-batches take it from there and neither draw,
  * plan nor sort again. One epoch is kept at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a sampler's neighbours come from: a tape, rounds, lists in memory, or a mapping. */
 #include "systems/presort/rounds.h"
 #include "systems/presort/spool.h"

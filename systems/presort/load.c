@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/load.h"
 
 #include "harness/system/extraction.h"

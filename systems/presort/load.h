@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading: the rows that a window needs and memory does not hold come into their slots, those that were sorted ahead
  * block by block from the window's extent, the others ascending and many reads in flight. Every load of the plan is
  * executed once, or the run ends; where plans are executed again (presort.reuse), but for those whose rows lie in their

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's options. All sizes follow from the cap and the device where they are left alone. */
 #include "systems/presort/presort.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/order.h"
 
 #include "harness/base/bitset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of a window's loads, in place and without memory of its own (heap sort).
  *
  * Extents hold a window's sorted rows in the order in which the sweep met them, which is that of the loads. Without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preparation of a hyperbatch: its mini-batches are drawn ahead of their training and forgotten again but for the rows
  * that they use; windows, loads and classes follow from those; then the sorted rows are distributed. A mini-batch
  * depends on (seed, epoch, number) alone, so that what is drawn again for training is what was planned for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort inside: the configuration (options.c), the sizes that follow from it (sizes.c; weigh.h and uses.h say which
  * are best), and what an open system is made of. The parts are opaque here; their headers say what they do: windows.h,
  * belady.h and classes.h plan a hyperbatch, distribute.h sorts it, hot.h packs what it swept, kept.h keeps it for other

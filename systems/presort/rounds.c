@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/rounds_state.h"
 
 #include "harness/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rounds: consecutive mini-batches of an epoch that are drawn together, hop by hop. Where neighbour lists have no room
  * in memory they are read in ascending order so, each once a hop and a round, and not at random.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What rounds hold (rounds.h), for the files that draw them: hop.c one hop of a round, rounds.c the round, its tape and
  * its mini-batches. Internal to them. */
 #ifndef PRESORT_ROUNDS_STATE_H

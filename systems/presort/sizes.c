@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every size of presort from its configuration and the cap. What the cap leaves beside samplers, inputs and tables, and
  * beyond the least that lists and rows need, is cut up once: a little for larger mini-batches than the largest should
  * be, a share for the pages of the neighbour lists, a fifth of the rest for lists, an eighth for staging, a little for

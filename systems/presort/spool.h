@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The spool: mini-batches that rounds drew (rounds.h) come back from their tapes, hop by hop, for training, which draws
  * them a second time. One that has no place on a tape is drawn through a mapping of the lists.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort: rows sorted ahead of their use, by windows of mini-batches. See README.md.
  *
  * Memory   sizes.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/tape.h"
 
 #include "harness/storage/exact.h"

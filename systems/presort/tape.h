@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tape: part of a scratch file that is written and read in order, whole pages at a time, through one buffer. What is
  * written and what is read later are two tapes over one file, or one that is used for both in turn.
  *

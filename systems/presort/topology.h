@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neighbour lists in memory: all of them where they fit, else those that any mini-batch can ever draw from, which are
  * the lists of the nodes at most layers - 1 hops from a training node. What can be reached is found exactly, by a pass
  * over the edges for each hop, when the run opens. Where that does not fit either, lists are read while mini-batches

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How often rows are expected to be used: in how many of an epoch's mini-batches each node will be, before any of them
  * is drawn. What a row fewer in memory costs follows from that.
  *

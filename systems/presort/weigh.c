@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/weigh.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long an epoch should take with sizes that are not chosen yet: what a thread more gains against what its memory
  * costs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/presort/windows.h"
 
 #include "harness/base/bitset.h"

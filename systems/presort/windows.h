@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Windows: an epoch's mini-batches in their order, cut into runs whose rows are in memory together. A window takes
  * mini-batches until its distinct rows would pass a limit, so that the memory of a window is known before any
  * mini-batch is drawn; one that passes it alone has a window of its own, up to what memory holds of one. A hyperbatch

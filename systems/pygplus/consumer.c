@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyG+'s epoch: W samplers feed a reorder buffer; one consumer starts the gather of batch k, then trains batch k - 1.
  *
  *   sample (W) --in batch order--> train: take k | wait for gather k-1 | start gather k | train k-1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the trainer of either task gets its mini-batches: in order, one token back for each. */
 #include "systems/pygplus/pygplus.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyG+ learns links as it trains nodes, with the page cache as the only cache: vectors and the optimiser's state are
  * mapped files, a mini-batch's rows are gathered out of them, and what the step made of them is written through the
  * mapping. The kernel writes pages back when it likes.

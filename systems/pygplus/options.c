@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyG+'s parameters. "Ginex artifact" in a source is the baseline released with Ginex. */
 #include "systems/pygplus/pygplus.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Internal to PyG+: state that system.c opens and consumer.c runs. */
 #ifndef PYGPLUS_H
 #define PYGPLUS_H

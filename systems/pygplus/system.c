@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyG+: memory-mapped out-of-core training; the page cache is the only cache. See README.md.
  *
  * Source   the memory-mapped baseline shipped with Ginex (PVLDB 15(11), 2022), reused in GNNDrive (ICPP 2024)

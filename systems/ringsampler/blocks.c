@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A mini-batch's blocks: sizes first, then slots, then local IDs (paper, section 3.1, Figure 2, steps 2, 7 and 8).
  *
  * In       a hop's targets; after the reads, the neighbour each slot drew

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A mini-batch's blocks in a range of memory of its own: targets, the slots of their samples, local IDs. */
 #ifndef RINGSAMPLER_BLOCKS_H
 #define RINGSAMPLER_BLOCKS_H

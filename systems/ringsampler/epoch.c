@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An epoch: threads take their batches by a static rule (thread.h) and run to the end without meeting; with training,
  * extraction and training follow in a chain (training.h). */
 #include "systems/ringsampler/fetch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ringsampler/extents.h"
 
 #include "harness/base/id_width.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Positions with the slots their values go to, sorted by place in the file and joined into reads: the coalescing of
  * grouped.c and sorted.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ringsampler/fetch.h"
 
 #include "systems/ringsampler/ringsampler.h"

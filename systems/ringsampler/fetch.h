@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How neighbours are read from the edge file: one way per run, chosen by `io`; every thread has a fetch of its own.
  *
  *   grouped.c   direct, buffered, buffered-random: a read per position, in groups that fit the ring (the paper's)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The paper's reads: one per offset, in groups that fit the ring, group k + 1 prepared while group k is in flight.
  *
  * Source   RingSampler (HotStorage 2025), section 3, "Overlapping computation and I/O", Figure 3b

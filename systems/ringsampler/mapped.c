@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neighbours through a mapping: the page cache serves, one fault at a time. No ring; the measure of what a ring buys,
  * and the fastest way to lists that are cached. */
 #include "systems/ringsampler/fetch.h"

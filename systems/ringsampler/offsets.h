@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Offset-based sampling: which positions of the edge file a target draws, before anything is read (paper, section 3.1,
  * Figure 2, steps 2 and 3). Without replacement the draws are the project's own (sample/draw.h), so blocks equal every
  * other exact system's. */

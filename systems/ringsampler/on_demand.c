@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples on demand (paper, section 4.4, Figure 6): a stream of requests of one target each, `concurrency` of them in
  * service at a time; request r is thread r mod C's. Closed loop: a thread starts its next request when one is done.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler's parameters: the one table behind the parser, its limits, --help, the record and the README. */
 #include "systems/ringsampler/ringsampler.h"
 

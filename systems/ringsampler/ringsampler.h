@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler inside: what its files share. Names inside the folder begin with rs_; ringsampler_ is kept for what the
  * harness sees (table, options). A sampling thread has a file handle, a ring and a workspace of its own; threads share
  * the offset index, the epoch's order and the sector cache. Mechanisms have their headers:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ringsampler/sector_cache.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cache of edge-file blocks that fills and never evicts. A sweep passes over the file in order again and again, and
  * of a cyclic scan keeping the first blocks is as good as any policy. A block that never leaves needs no lock: threads
  * share the cache and never wait for one another; one that finds a block being filled reads it itself.

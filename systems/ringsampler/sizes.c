@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bounds of a mini-batch and what memory follows from them: nothing is allocated after open.
  * Source   paper, sections 3.1 (workspaces) and 4.3 (memory); the blocks of all hops are kept, which the release does
  *          not */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads in the order of the file. Lists lie in the file in the order of their nodes, so the targets of a hop, of every
  * mini-batch of a bundle, are put in order of node; then one sweep draws their positions, joins them into reads and
  * reads each wanted block once, in pieces up to `extent` long, passing over gaps up to `gap` rather than ending a read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ringsampler/thread.h"
 
 #include <assert.h>

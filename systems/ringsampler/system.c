@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler: neighbours read by offset, one ring per thread. See README.md.
  *
  * Source   Chen, Song, Martinez, Kalavri, "RingSampler: GNN sampling on large-scale graphs with io_uring", HotStorage

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sampling thread: what it owns, and how it gets through its batches. Threads share nothing they write, but for the
  * cache (sector_cache.h), and never wait for one another (paper, section 3.1, "Eliminating thread synchronization").
  *

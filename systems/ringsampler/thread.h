@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sampling thread: its ring, file handle and workspace (struct rs_thread), and how it gets through its batches. */
 #ifndef RINGSAMPLER_THREAD_H
 #define RINGSAMPLER_THREAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "systems/ringsampler/training.h"
 
 #include "harness/system/extraction.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* End to end (paper, section 5, "End-to-end implementation"): the sampler yields mini-batches as they become ready, an
  * extractor reads their features asynchronously, the trainer trains them, each stage on its own threads:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads `--name value` pairs into texts and numbers. Included by benches; each is one file. */
 #ifndef GNN_TESTS_BENCH_ARGUMENTS_H
 #define GNN_TESTS_BENCH_ARGUMENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What AGNES is made of, by itself.
  *
  *     bench_agnes [--dir build/bench] [--rounds 3]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // What the containers of GNNDrive's released feature buffer cost: a mapping table of 16 bytes a node, and the slots
 // that no mini-batch needs in a std::list, oldest first, with a std::unordered_map from a slot to its place there.
 //

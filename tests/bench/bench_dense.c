@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DENSE against resampling in every layer, one core, topology in memory, one to five layers.
  *
  *   bench_dense [DATASET_DIRECTORY]             times, a minute each table

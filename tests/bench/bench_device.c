@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host time of one request to the simulated storage device, in closed loops of one size and of several; and of one read
  * through a ring of the simulated world, from submission to completion, device included.
  *

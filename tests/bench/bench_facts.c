@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the generated graphs give for the public facts that harness/dataset/README.md fits them to.
  *
  *   bench_facts [NAME K [POPULARITY [EXPONENT]]]        default: every entry that has a published figure, at 1/100

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What Ginex adds to an epoch, by itself.
  *
  *     bench_ginex [--dir build/bench] [--rounds 3]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random direct reads through the batched reader, and writes through a ring, against fio at the same size and depth and
  * on as many rings, in alternate short rounds on one file: requests a second, and time on a core (user and kernel) a
  * request. Target: 97 % of fio's IOPS with no more of a core.

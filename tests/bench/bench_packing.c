@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DiskGNN's packing against the drive, and batched against row by row.
  *
  *     bench_packing [--dir build/bench] [--oocgnn build/gcc/oocgnn] [--data data] [--memory 320M] [--rounds 3]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host time of the page cache model at the size of a published run: a feature file of 228 GB, a room of 32 GB, rows
  * drawn with skew, a page each.
  *

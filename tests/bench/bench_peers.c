@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Our side of scripts/bench_peers.py: answers what it is asked, as the libraries it is compared with do.
  *
  *   bench_peers sample DATASET FOLDER BATCH THREADS         mini-batches of fan-out 10,10,10, topology in memory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preparing a generated dataset against fio writing as many bytes, in alternate rounds.
  *
  *     bench_prepare [--dir build/bench] [--oocgnn build/gcc/oocgnn] [--dataset papers100m] [--rounds 2]

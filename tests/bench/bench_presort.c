@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Would it pay to sort rows ahead of their use? The plan of systems/presort without its epochs: mini-batches are drawn
  * ahead and grouped into windows, Belady over windows says which rows come in when, and an epoch's loads are sorted by
  * external distribution: one sweep over the features in ascending order copies each row into a block for every window

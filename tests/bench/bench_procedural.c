@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a dataset without a disk costs the host, on one core: opening it, and a neighbour through the sampler's call
  * pattern (runs of up to 10 ascending offsets in the list of a random node, a whole hop a call).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sampled edges per second on one core: 3 layers, fanout 10,10,10, topology in memory, random seeds.
  *
  *   bench_sample [DATASET_DIRECTORY]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host CPU time of the simulator's own steps, on one core.
  *
  *   bench_simulator

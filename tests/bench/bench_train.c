@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GFLOP/s of a training step of a 3 x 256 model against this machine's SGEMM peak, measured in
  * the same run with the same threads; then where the step's time goes, op by op.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs fio and takes one figure from its JSON output. Included by the benches that compare with it; each is one
  * file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A graph in memory for the benches of sampling: a dataset's, or one of the size of papers100M at 1/100: 1.11 M nodes,
  * 16.2 M edges, Pareto degrees, sources skewed towards low IDs. Included by benches; each is one file. */
 #ifndef GNN_TESTS_BENCH_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bound from outside: no exact system brings in less, more memory never raises it, and a record says what it is and
  * when there is none. Simulated runs of a computed graph, whose rows are ten times the cap. */
 #include "tests/support/process.h"

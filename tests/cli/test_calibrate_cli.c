@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `oocgnn calibrate` from outside: wrong usage, a machine without fio, and a quick calibration whose profile is found
  * by name and checked. */
 #include "harness/base/text_file.h"

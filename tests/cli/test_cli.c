@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: what bad input gets. Each case ends with one clear message that names the remedy, and the exit
  * status that `oocgnn --help` promises; nothing is written to stdout. */
 #include "tests/support/process.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The regression gate from outside: builds that got slower, read more, hit less or drew other blocks end it with status
  * 3, unchanged ones do not; what is accepted is kept. Builds with a planted change are scripts before the program. */
 #include "tests/support/must.h"

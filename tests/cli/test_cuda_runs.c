@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `--compute cuda` from outside, on the test suite's launcher built as a plugin: several workers with a GPU each, whose
  * gradients a stand-in for NCCL sums, and link prediction. It shows that the program does what it says, and nothing
  * about a GPU. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What goes wrong around a run: damaged datasets, disks that are full or in memory, users without permission,
  * outputs nobody reads, processes killed. Each ends with one message that names the remedy and the exit
  * status that `oocgnn --help` promises, and nothing is left behind. */

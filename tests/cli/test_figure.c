@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tiny figure from its file to its picture: cells are run once, the table, the CSV and the verdicts follow from the
  * records, what cannot be had is told. */
 #include "tests/support/figures.h"

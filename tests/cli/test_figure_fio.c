@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A figure that fio measures, with a stand-in for fio that notes what it is told and prints numbers that follow from
  * it: 1 MB/s and 2 us for each thread, direct reads half a MB/s more. */
 #include "tests/support/figures.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The floor from outside: every epoch's record has it, its parts are those of the record's own counters and stages at
  * the profile's figures, and no epoch is faster. Simulated runs on the machine of round figures: all of it is exact. */
 #include "tests/support/must.h"

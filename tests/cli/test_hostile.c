@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hostile input and careless use: damaged values, names that other programs would execute, databases that keep nothing,
  * limits of the shell. Nothing wrong is recorded, nothing is executed, nothing is lost, and every command ends. */
 #include "tests/support/data_files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --id-bytes from outside: a width that was not prepared is refused with the remedy; the other width beside the first;
  * the same mini-batches, twice the topology, in both worlds; the record and the caption say which. */
 #include "tests/support/tiny_runs.h"

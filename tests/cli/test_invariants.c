@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What only a whole run under a memory cgroup can show, with the kernel as the witness: device bytes against
  * page faults and against requests, what stays in the page cache, the charge against the plan, and equal
  * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; DiskGNN: 9, 13; models: 5). */

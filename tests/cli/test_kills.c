@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs of every system, and preparations, that are killed at any moment: the worker, the supervisor or both, by a
  * signal that asks or one that does not. Whatever was going on, the run ends; the next one works; after it no process,
  * control group or half-written file is left, and the database is whole and calls no dead run a running one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The least memory a system takes, in the simulated world: below it the plan refuses the run and says what to change,
  * and above it no run is out of memory. */
 #include "tests/support/tiny_runs.h"

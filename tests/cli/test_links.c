@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction from outside: a planted graph is learned by every decoder, encoder and optimiser; the same
  * mini-batches in both worlds and the same bits whatever the threads; ranks in record and report; what is refused, by
  * name; a real graph. */

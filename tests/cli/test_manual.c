@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Manual page and completion, generated from the option tables: every option of every command is in them, and the tools
  * that read them have nothing to say. */
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `oocgnn report --html` and --csv from outside; the page in a browser, where one is installed. */
 #include "tests/support/browser.h"
 #include "tests/support/must.h"

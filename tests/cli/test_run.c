@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs end to end on a tiny generated dataset: statuses, digests, caps, limits, Ctrl-C, a killed supervisor. */
 #include "tests/support/must.h"
 #include "tests/support/sanitizers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simulated world from outside, on a machine of round figures (tests/golden/machine.ini): times to the nanosecond,
  * what each switch costs or saves, and what a record says of a run. How runs end is in test_simulated_runs.c. */
 #include "tests/support/run_figures.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Simulated runs from outside, most on a paper's machine: they repeat byte for byte, end as the papers' cells do, say
  * what they do not know, and a part of an epoch stands for the whole. Nothing here runs on this machine's device:
  * tests/cli/test_worlds.c compares the two worlds. */

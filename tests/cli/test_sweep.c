@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sweeps from outside: what is done is passed over, failures too; several at a time give the same records; datasets are
  * prepared; databases are joined. */
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every switch of every system, one run each: it ends in a valid record, and what it is there to change has changed. A
  * switch without a visible effect is an error of the switch. Simulated runs, so a difference is no noise. */
 #include "tests/support/tiny_runs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `--workers` from outside: the same losses as one process, the same mini-batches in both worlds, one message and
  * nothing left however a worker ends. */
 #include "tests/support/sanitizers.h"

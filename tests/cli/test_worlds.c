@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Both worlds from outside: the same mini-batches whatever the system, the world and the number of threads; measured
  * storage beside a modelled GPU. */
 #include "tests/support/data_files.h"

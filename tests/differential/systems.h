@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests over all systems share: one small graph, whose training nodes make 7 batches of 20 and one of 10. */
 #ifndef GNN_TESTS_DIFFERENTIAL_SYSTEMS_H
 #define GNN_TESTS_DIFFERENTIAL_SYSTEMS_H

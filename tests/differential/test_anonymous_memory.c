@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Anonymous memory of the whole process after every epoch, as the kernel counts it: what a system, the
  * pipeline or the model would leak in an epoch shows here, the harness's own accounting aside
  * (docs/invariants.md, PyG+: 8; GNNDrive: 12). */

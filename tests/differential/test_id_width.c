@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The width of neighbour IDs on disk changes bytes and times, never a mini-batch: every system, way of reading and
  * policy with IDs of 4 and of 8 bytes, on this machine and a simulated one. And an ID that is wider than a gnn_node is
  * refused by all of them, not cut. */

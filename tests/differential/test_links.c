@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A system that learns links against a plain loop over arrays in memory: the same vectors to the bit, so that no update
  * of a vector or of the optimiser's state is lost on its way through files, caches or threads. */
 #include "harness/dataset/prepare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory plan of every system, part by part, is what tests/golden/plans.txt has: a size that counts a table twice,
  * forgets one, or takes a product for a sum is a changed line. A plan is arithmetic on the dataset's shape, the
  * workload, the parameters and the cap, so it is the same everywhere. Rounding to pages hides small terms, so the plans

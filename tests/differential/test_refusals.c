@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a system refuses and how it ends: sizes that cannot be, by the parameter's name; a batch beyond its reservation;
  * the stop flag; and memory that stays as it was from the second epoch on. */
 #include "tests/differential/systems.h"

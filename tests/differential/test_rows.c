@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows that a batch is trained on are the file's, whatever the row size, the alignment, the engine and the buffers;
  * each is read as often as the system says, and what goes to a device ahead goes in the system's own lanes. */
 #include "tests/differential/systems.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The same mini-batches from every system, whatever its options: digests, losses to the bit, the order they are trained
  * in, with memory of the host or of a device. What each system promises stands in docs/invariants.md. */
 #include "tests/differential/systems.h"

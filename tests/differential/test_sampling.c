@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Same seed, same mini-batches: in memory or mapped, on one thread or four, under any numbering of the nodes. */
 #include "harness/base/rng.h"
 #include "harness/sample/sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several workers train what one would: the mini-batches are the union, losses and parameters agree, whether the ranks
  * are processes or threads and whether they share one feature buffer or not. One worker's batch is that of all together
  * over the same segments (harness/system/sampling.h); dropout is off, its masks are each rank's own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A GAT layer that aggregates before it multiplies against the one that maps first, in double: all that a layer gives,
  * forward and backward, to rounding. And where the one is chosen over the other. */
 #include "harness/model/gat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finite differences in double precision (docs/invariants.md, models: 1 to 4): the reference back-end
  * and the models compiled with gnn_real = double. */
 #include "harness/model/layer.h"

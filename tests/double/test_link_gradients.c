@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finite differences in double precision of link prediction: node vectors, relations, and an encoder's input and
  * parameters behind them (docs/invariants.md, models). */
 #include "harness/model/layer.h"

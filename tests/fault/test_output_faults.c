@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of a preparation whose direct writes fail: a device that wants more than pages is written through the page
  * cache, what comes short or is interrupted is gone on with, and any other failure is told. The bytes and their
  * checksum are those that were handed over. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many runs of every system under random plans of failures (tests/support/random_faults.h): none hangs, none leaks,
  * what says ok did what the run without failures did, and no value that was trained is wrong. `make faults N=100000`
  * makes a campaign of it.

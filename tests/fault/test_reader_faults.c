@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reader and the exact reads under injected faults: repeats are repeated, failures reach the caller with
  * their cause, nothing hangs, and the same seed injects the same faults. */
 #include <setjmp.h>

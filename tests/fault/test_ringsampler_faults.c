@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler's own reads of the edge file, on storage that fails (docs/invariants.md, RingSampler: 12): a failed or
  * short read ends the run with its position in the message and nothing in flight, and the next epoch is right; what the
  * kernel asks to repeat is repeated; allocations that fail are undone. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN, MariusGNN and presort on storage and memory that fail: a clean
  * first error, nothing leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads
  * change nothing but time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every

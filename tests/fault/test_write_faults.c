@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes on a ring under injected faults, in both worlds and by both engines: repeats are repeated until the file holds
  * what was handed over, failures reach the caller with their cause, nothing hangs, memory is the caller's again. */
 #include <setjmp.h>

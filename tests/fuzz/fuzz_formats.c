@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libFuzzer's way in: `make fuzz T=60` builds it and runs every target for so many seconds. OOCGNN_FUZZ_TARGET names
  * the one of this process. */
 #include "tests/fuzz/fuzz_targets.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One function per format that reads bytes from outside: any bytes must end in a value or an error, never in
  * undefined behaviour. Shared by the bounded fuzzer of the quick suite (test_fuzz_formats.c) and libFuzzer
  * (fuzz_formats.c, `make fuzz`). What both begin with, and every input that once went wrong, is in corpus/NAME. */

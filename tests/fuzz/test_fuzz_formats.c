@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bounded fuzzer: what tests/fuzz/corpus holds of a format, as it is and damaged at random, through every parser of
  * outside bytes. $OOCGNN_FUZZ_S seconds (default 0.3) a format. */
 #include "harness/base/rng.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Golden vectors for the models: harness/model written out in dense PyTorch, float64, gradients by autograd.
 
 Nothing here follows the C code: a block is a dense 0/1 matrix, attention is a masked torch.softmax, the optimiser is

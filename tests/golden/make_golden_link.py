@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Golden vectors for link prediction: decoders, loss, gradients, sparse Adagrad and SparseAdam, by PyTorch in float64.
 
 Nothing here follows the C code: an edge and a candidate are scored one at a time by the papers' formulas (ComplEx with

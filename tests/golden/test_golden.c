@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The models on every back-end of the program against what PyTorch computed. */
 #include "tests/support/device_tensor.h"
 #include "tests/support/golden_cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction on the back-ends against what PyTorch computed (make_golden_link.py): scores of edges and of their
  * negatives on both sides, losses, gradients of vectors and relations, and what the harness's training stage makes of
  * vectors, relations and the optimiser's state in five steps, each with rows of its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What scripts/gpu_check.sh asks of a GPU besides tests. Every command prints one JSON object a line.
  *
  *   bench_gpu probe      what is there: {"present":..,"stand_in":..,"name":..,"driver":..,"memory_bytes":..,"why":..}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The commands of bench_gpu that fill a file each. */
 #ifndef GNN_TESTS_BENCH_GPU_H
 #define GNN_TESTS_BENCH_GPU_H

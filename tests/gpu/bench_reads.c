@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random direct reads of one size through this program's own reader, as many threads as a run's extractors, each with a
  * ring of its own 64 deep: what storage gives at most, for an epoch's I/O floor. */
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A training step on the device, by the clock: SAGE or GAT, 3 layers of 256, fan-out 10,10,10, rows of 128, batch 1000;
  * blocks and labels go up within the step, rows lie on the device before it. Four mini-batches take turns, so that no
  * cache holds the next one's rows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small rows from pinned memory of the host into a table on the device, both ways a system may choose: a copy each in a
  * lane, or one launch whose kernel reads them across the bus. Rows lie at random places on both sides, as an extractor
  * leaves them. */

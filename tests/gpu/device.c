@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/gpu/device.h"
 
 #include "harness/tensor/cuda/plugin.h"

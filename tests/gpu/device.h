@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plugin's back-end for the tests of a GPU, and whether there is a device below it. */
 #ifndef GNN_TESTS_GPU_DEVICE_H
 #define GNN_TESTS_GPU_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stand-in for libnccl.so.2, for several workers on the test suite's launcher: the calls that
  * harness/tensor/cuda/group.cc makes, between processes of this machine. It sums what lies in the host's memory,
  * through shared memory, in the order of the ranks. As NCCL's communicators that do not block: a call returns at once,

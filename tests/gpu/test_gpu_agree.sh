@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Cells that a GPU trains in `make agree`: left out with the reason where there is none, and beside the CPU's where there
 # is one (the stand-in, whose times mean nothing). Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A bundle of this build, unpacked elsewhere, under an empty environment: it needs neither the source tree nor packages.
 # Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # scripts/gpu_check.sh without a GPU: what it says when there is none, the whole of it on the stand-in, a report that is
 # valid however the check ended. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What `oocgnn doctor` says about driver, plugin, cuBLAS and device, and what a run records of a GPU: libraries of that
 # name, made here, stand in for NVML and a missing cuBLAS. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

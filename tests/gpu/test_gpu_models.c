@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* On a GPU, through the plugin: the models against PyTorch's vectors and against the CPU back-end, and a device whose
  * memory another has taken. */
 #include "tests/gpu/device.h"

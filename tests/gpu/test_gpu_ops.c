@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* On a GPU, through the plugin: every op over the whole table against the reference, and the same bits on a second
  * run. `test_gpu_ops table`: the table alone, for tools that make it a hundred times as slow. */
 #include "tests/gpu/device.h"

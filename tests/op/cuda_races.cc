@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cuda/device.h"
 
 extern "C" {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A kernel whose threads pass words on, with and without what orders them: tests/op/cuda_races.cc. */
 #ifndef GNN_TESTS_CUDA_RACES_H
 #define GNN_TESTS_CUDA_RACES_H

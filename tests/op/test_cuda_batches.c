@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the CUDA back-end does beside arithmetic, run on the host by the test suite's launcher: lists staged ahead,
  * lanes and events, rows out of pinned memory, placement maps, steps captured as graphs; and every one of them failing.
  * What a launcher cannot show stands in tests/support/cuda_host.h. */

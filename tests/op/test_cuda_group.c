@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several devices with one model: processes that sum on the test suite's launcher, through a stand-in for NCCL
  * (tests/gpu/stub_nccl.c); what is missing, what fails, and who does not come. */
 #include "harness/tensor/cuda/backend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CUDA back-end's kernels and its ops, run on the host by the test suite's launcher: every op over the whole table
  * against the reference, the same bits on a second run, models trained as on the CPU, no allocation in steady state, a
  * device that is full. What a launcher cannot show stands in tests/support/cuda_host.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction on the CUDA back-end, run on the host by the test suite's launcher: steps of the model against the
  * formulas and the reference, the same bits again, no allocation in steady state, and a device that is full. The ops
  * one by one are in the table of tests/support/op_cases.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The test suite's launcher under ThreadSanitizer: threads of a block are in parallel, and ordered by what orders them
  * on a device. So a kernel that lacks a barrier is reported, whatever comes out of it here, and one that has them is
  * not. Without that sanitizer the values alone are looked at. */

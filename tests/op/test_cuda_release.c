@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GNNDrive's slots on a device (section 4.2, release): a slot is written again only after an event behind the gather
  * that read it was waited for. The back-end is the CUDA one on the test suite's launcher; its table is watched. A wait
  * that is left out, or an event that is recorded ahead of the gather, shows at the first slot that is used again,

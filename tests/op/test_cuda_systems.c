@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every system on the CUDA back-end, which the test suite's launcher runs in host memory: extraction into its memory,
  * inputs staged ahead or copied by the trainer, steps as graphs. The losses are those of the CPU back-end. */
 #include "harness/tensor/cuda/backend.h"

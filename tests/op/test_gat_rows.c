@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Training steps of a GAT whose layers all aggregate before they multiply, on the CPU: against the same model on the
  * same back-end without ops for it, against the reference, on any number of threads, and against the memory plan. */
 #include "harness/model/gat.h"

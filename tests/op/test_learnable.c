@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A generated graph with a reach gives a GNN something to learn that a linear model has not: papers100m's own laws,
  * with fewer classes and larger splits than its scale would leave. Where labels are not taken from lists, there is
  * little. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction on the back-ends: loss and gradient against the formulas, masks, steps of the optimisers by hand,
  * a planted graph that is learned, ranks with ties. */
 #include "harness/model/ranking.h"

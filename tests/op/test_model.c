@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The training step as its callers see it: it learns, it allocates at warm-up only, it repeats bit for bit,
  * and both back-ends agree on it. */
 #include "harness/tensor/cpu/kernels.h"

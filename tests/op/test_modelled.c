@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The modelled back-end: every op's cost by hand, the roofline, GPU memory, and the models' steps over memory that
  * nothing may touch. The GPU's time lines are in test_modelled_timeline.c. */
 #include "harness/model/model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The modelled GPU's time lines: the stream, the bus, lanes, events, a mini-batch's lists, several ranks, and threads
  * that copy beside one that computes. */
 #include "harness/tensor/modelled/modelled.h"

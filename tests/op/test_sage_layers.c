@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Training steps of a GraphSAGE whose layers are computed a few rows at a time (harness/tensor/sage.h): to the bit what
  * the same back-end computes op by op, on any number of threads, and near the reference. */
 #include "harness/tensor/cpu/kernels.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The threads of the CPU back-end: who takes part, that nobody's part shows in a result, and what is left of it all
  * where a thread or memory is refused. */
 #include "harness/tensor/cpu/cpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CPU back-end against the reference over the whole table of ops, and the oracle itself by hand. */
 #include "harness/tensor/dropout.h"
 #include "tests/support/device_tensor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The device model: closed loops reproduce the grid they came from, idle latency, bursts, arrivals at random, RAID-0.
  * Whatever is expected here is computed from the profile's figures, not by the model. Mixtures are in
  * test_device_mixed.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The device model under mixtures: reads of two sizes, reads beside writes, writing for long, reads into single pages.
  * Whatever is expected here is computed from the profile's figures, not by the model. */
 #include "tests/support/device_loops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Virtual time worked out by hand: cores shared, locks competed for, deadlines, the split, deadlocks, determinism. */
 #include "harness/base/rng.h"
 #include "harness/world/simulated/executor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The page cache model on rooms of a few hundred pages: which pages go, what is read ahead, what comes back. That the
  * rules are Linux's is shown by test_page_cache_kernel.c. */
 #include "harness/base/rng.h"

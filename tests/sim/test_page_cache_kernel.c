@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The page cache model against this machine's kernel: the same accesses run in a child inside a memory group, where
  * mincore says before each whether its page is cached, and through the model; hit rates must agree. Files are sparse:
  * the kernel caches their pages like any others and the disk stays out of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long reads take and how large they are, worked out by hand: in virtual time a read's time is exact. The machine
  * is sim_profile.h's with calls that cost nothing: a read alone takes 100 us. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of the simulated world: right bytes from all three sources, Linux's answers at the edges, names, extents on the
  * device, and what a single read or write costs. The machine is sim_profile.h's. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mappings and buffered I/O of the simulated world on a machine of round figures (tests/support/sim_profile.h): values,
  * waits and CPU time worked out by hand. What a cap does to them is in test_sim_reclaim.c. */
 #include "tests/support/sim_map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The page cache of the simulated world under a cap: what going round a file, reclaim and touched memory cost, worked
  * out by hand. */
 #include "tests/support/sim_map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rings of the simulated world: right bytes and right answers in the order they end, the grid's speed through the whole
  * path, CPU costs that bound it, waits that sleep, look or spin; and the batched reader over it, with and without
  * faults.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler in the simulated world: the blocks of the measured one, the same nanosecond twice, and device bytes to
  * the page and the sector (docs/invariants.md, RingSampler: 4, 8). */
 #include "harness/world/simulated/simulated.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a batch's way to a GPU costs, in virtual time: copies ahead hide behind training, rows that arrive together move
  * in one launch, and the memory of both sides is in the plan. */
 #include "tests/support/fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads that say which IDs they are for: those are as in any read, in every world, and nothing else is computed. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The world's table over the executor: pipelines of known service times, charged work, memory against the cap. */
 #include "harness/pipeline/pipeline.h"
 #include "harness/pipeline/team.h"

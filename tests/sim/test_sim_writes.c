@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes on a ring of the simulated world, to the nanosecond: alone, one after the other, beside reads in either order,
  * through the page cache, with mixed and sustained figures; and when their bytes leave.
  * The machine is sim_profile.h's: a write of n bytes takes 20 us and n / 500 MB/s, and one starts every 20 us or

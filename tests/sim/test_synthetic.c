@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dataset without a disk is the dataset that `prepare` writes: offsets, labels, splits, every neighbour, any byte
  * range, and the blocks sampled from it. */
 #include "harness/dataset/synthetic.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # scripts/slurm against a stand-in of sbatch that runs an array's tasks one after another. Closes with cmocka's summary
 # lines.
 # shellcheck source=tests/support/verdict.sh

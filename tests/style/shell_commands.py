@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reports calls in shell scripts of functions and programs that do not exist.
 
     tests/style/shell_commands.py PROGRAMS SCRIPT...

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Of what day the profile may be that `make agree` compares runs with. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh
 . "$(dirname "$0")/../support/verdict.sh"

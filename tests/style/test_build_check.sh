@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # On a machine that lacks something `make` says what and how to get it, before it compiles anything; where everything is
 # there it says in one line what it builds with. It notices a new revision, and runs under sanitizers what it runs without.
 # Closes with cmocka's summary lines.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What carries the campaigns of tests/README.md, with made-up programs and verdicts: that they go on where they were
 # stopped, and lose nothing that was found. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Files that need one another: A uses what B defines and B, directly or through others, what A defines. Read from the
 # symbols of the object files, since a header may be implemented elsewhere than in the file of its name. Known circles
 # stand in cycles.txt, a line each; the list may only shrink. Closes with cmocka's summary lines.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What carries the regression gate in CI, with a made-up clone and programs: which revision is built where, what is
 # compared, and that the verdict arrives. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # scripts/run_tests.sh with made-up programs: what may run beside what, rows in the order of the arguments, no failure lost,
 # nothing left behind; and tests/lanes.txt against the tests that there are. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The include lines of every source file against tests/style/layers.txt. Closes with cmocka's summary lines.
 set -uo pipefail
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # scripts/bench_peers.sh and .py without the libraries: stand-ins answer in their place, each with a speed of its own, and the
 # page says what follows from these; a part replaces its own section alone, as soon as it is measured, and a run that is
 # stopped gives the drive its readahead again; where no package index answers, the command is skipped and says so. Closes

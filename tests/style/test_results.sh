@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md, results/marius.md and
 # results/ratios.md are what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py,
 # marius_tables.py and ratios.py follow from the numbers. Closes with cmocka's summary lines.

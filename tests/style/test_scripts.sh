@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Every function and program that a shell script or a workflow of this tree calls exists: shell_commands.py reads the scripts, programs.txt
 # lists the programs with their packages. Closes with cmocka's summary lines.
 # shellcheck source=tests/support/verdict.sh

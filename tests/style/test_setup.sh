@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Runs scripts/setup.sh with stand-ins for dpkg-query, apt-get, sudo and id, through every way it can end.
 # Closes with cmocka's summary lines.
 # shellcheck disable=SC2016  # bodies of stand-ins

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # shellcheck disable=SC2046,SC2086  # lists of file names without blanks are meant to split
 # Rules that nobody runs are wishes: banned calls, leftover marks, long lines and functions, the registry, includes of
 # systems among one another. Each check prints what it found; closes with cmocka's summary lines.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/browser.h"
 
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A page in headless Chromium, for tests that have to know whether its script runs. */
 #ifndef GNN_TESTS_BROWSER_H
 #define GNN_TESTS_BROWSER_H

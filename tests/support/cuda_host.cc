@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/cuda_host.h"
 
 #include <algorithm>

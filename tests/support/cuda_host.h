@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A launcher that runs CUDA kernels on the host, for tests of their bodies: blocks one after another, the threads of a
  * block as coroutines that switch at barriers and shuffles. What a kernel may use is here; anything else does not
  * compile. A test device: no option of the program offers it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The launcher as a plugin: with OOCGNN_CUDA_PLUGIN naming it, the program and the tests of a GPU run whole on a
  * machine without one. It shows that they work, and nothing about a GPU. `cuda_host_stand_in` tells it from the real
  * one; OOCGNN_STAND_IN_BYTES limits its memory, OOCGNN_STAND_IN_DEVICES says how many there are (1), and

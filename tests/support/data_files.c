@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/data_files.h"
 
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files for tests of datasets and imports: raw, gzip and NumPy files, and where the real graphs lie. */
 #ifndef GNN_TESTS_DATA_FILES_H
 #define GNN_TESTS_DATA_FILES_H

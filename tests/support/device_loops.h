@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices of round figures for the tests of the device model, and closed loops on them. Header only. */
 #ifndef GNN_TESTS_DEVICE_LOOPS_H
 #define GNN_TESTS_DEVICE_LOOPS_H

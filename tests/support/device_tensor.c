@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/device_tensor.h"
 
 #include "harness/tensor/gat_rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference back-end behind a memory of its own, as a GPU has: pointers it hands out cannot be dereferenced (their
  * pages are closed), its ops take nothing else, and copies given to a lane are made when somebody waits for them, from
  * registered memory alone. A batch that was staged is computed on as it was then, and must still be the host's. So a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs as they might come out of a comparison, made up for tests of the record, the report and the pictures. */
 #ifndef GNN_TESTS_FAKE_RUN_H
 #define GNN_TESTS_FAKE_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Figures of a test's own (tests/support/place.h), and `oocgnn figure` over them. */
 #ifndef GNN_TESTS_FIGURES_H
 #define GNN_TESTS_FIGURES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The set-up that tests of systems, stages and storage share: a world, in it a small dataset or a directory of the
  * test's own files, and the environment of a run over both. Opening fails the test when something cannot be had.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/golden_cases.h"
 
 #include "harness/model/model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The models against PyTorch (tests/golden/make_golden.py): log-probabilities, losses, every gradient, and the
  * parameters after three optimiser steps. Dropout off. */
 #ifndef GNN_TESTS_GOLDEN_CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hang is a failure, not a wait. How long a program may compute is judged by scripts/run_tests.sh in processor time,
  * as the clock says nothing on a busy machine. This limit ends what would never end, also outside that script. */
 #ifndef TESTS_SUPPORT_HANG_H

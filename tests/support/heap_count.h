@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts the blocks and bytes of the heap that a program holds: malloc and its kin, in front of the C library's own.
  * Include it in one source of a program. Under a sanitizer, which has an allocator of its own and looks for leaks
  * itself, every count is 0. */

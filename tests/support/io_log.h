@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What goes through the rings of a world while it is watched: every request as it was handed over, and what its owner
  * was told of it. The world stays the same object; calls are noted and passed on.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files for I/O tests: a directory of their own that supports direct I/O where this machine has one. */
 #ifndef GNN_TESTS_IO_SCRATCH_H
 #define GNN_TESTS_IO_SCRATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A mini-batch of edges drawn at random, and the loss of link prediction by its formulas in double, one edge and one
  * candidate at a time. Header only: the double build links no other support. */
 #ifndef GNN_TESTS_LINK_CASES_H

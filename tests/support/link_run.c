@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/link_run.h"
 
 #include "harness/base/rng.h"

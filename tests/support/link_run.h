@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small knowledge graph on the disk, and runs of a system that learns its links, for tests of systems. */
 #ifndef GNN_TESTS_LINK_RUN_H
 #define GNN_TESTS_LINK_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/measured_world.h"
 
 #include "harness/world/measured/measured.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cmocka group's set-up and tear-down: *state is a measured world with no cap. Closing it fails
  * when memory that came from it is left. */
 #ifndef GNN_TESTS_MEASURED_WORLD_H

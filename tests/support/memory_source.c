@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/memory_source.h"
 
 #include <inttypes.h>

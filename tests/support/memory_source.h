@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A neighbour source that needs no file: what the others are compared with. */
 #ifndef GNN_TESTS_MEMORY_SOURCE_H
 #define GNN_TESTS_MEMORY_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/model_cases.h"
 
 #include "tests/support/toy_block.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Models trained for a few steps on a back-end, whatever its memory: against the CPU back-end, and on a device that is
  * full. */
 #ifndef GNN_TESTS_MODEL_CASES_H

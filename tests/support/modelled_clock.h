@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A modelled back-end under a clock by hand, on a machine of round figures. Header only. */
 #ifndef GNN_TESTS_MODELLED_CLOCK_H
 #define GNN_TESTS_MODELLED_CLOCK_H

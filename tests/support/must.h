@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a test says when it cannot go on as meant: an error where there must be none, a machine that lacks something. */
 #ifndef GNN_TESTS_MUST_H
 #define GNN_TESTS_MUST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Entries of one list of a generated graph, drawn together. */
 #ifndef GNN_TESTS_NEIGHBOURS_H
 #define GNN_TESTS_NEIGHBOURS_H

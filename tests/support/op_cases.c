@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/op_cases.h"
 
 #include "harness/tensor/gat_rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every op of tensor_ops over a table of shapes and variants, against the reference. */
 #ifndef GNN_TESTS_OP_CASES_H
 #define GNN_TESTS_OP_CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/place.h"
 
 #include "tests/support/process.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A folder of its own, the program, and runs of a moment to fill a database with: what tests of commands over records
  * begin with. */
 #ifndef GNN_TESTS_PLACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/prepared.h"
 
 #include <setjmp.h>

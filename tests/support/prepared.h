@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DiskGNN's preparation on a small graph, and what it should have done, by plain loops. */
 #ifndef GNN_TESTS_PREPARED_H
 #define GNN_TESTS_PREPARED_H

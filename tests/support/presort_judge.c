@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/presort_judge.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an epoch of presort may do when writes are refused because the disk is full, and when none is: the judge of
  * random_faults.c asks here, where other systems have nothing that would be excused.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runs of test_presort.c and test_presort_requests.c: their graph, and how one is opened. Header only. */
 #ifndef GNN_TESTS_PRESORT_RUN_H
 #define GNN_TESTS_PRESORT_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting programs from tests and keeping what they printed. */
 #ifndef GNN_TESTS_PROCESS_H
 #define GNN_TESTS_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/random_faults.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs of every system under random plans of failures, each judged against the same run without them. One seed
  * chooses system, parameters, workload, plan and world: seven of eight runs are simulated, and repeat on any machine.
  * The eighth is measured, on files of its own: there every feature value that is trained is compared with the file's.

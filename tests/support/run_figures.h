@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole numbers of a run's record. Header only. */
 #ifndef GNN_TESTS_RUN_FIGURES_H
 #define GNN_TESTS_RUN_FIGURES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a test must know of the sanitizer it is compiled under: whether order is looked at, whether addresses are, and
  * that shadow memory is charged like any other. */
 #ifndef GNN_TESTS_SANITIZERS_H

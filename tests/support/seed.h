@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The seed of tests that draw at random: the same on every run, so that what failed today fails tomorrow too.
  * OOCGNN_TEST_SEED=N draws otherwise, OOCGNN_TEST_SEED=random takes the clock. Header only: the double build links no
  * other support. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A file of 4 MiB of computed values, mapped in a simulated world of round figures, and what its pages cost there.
  * Header only. */
 #ifndef GNN_TESTS_SIM_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine of round figures for tests of the simulated world, so that expectations can be worked out by hand:
  *
  *   storage  1 device, stripe 64 KiB, sector 512 B, depth at most 32; a read takes 100 us alone, 10 us between two at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/sim_world.h"
 
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cmocka group's set-up and tear-down: *state is a simulated world on the machine of tests/support/sim_profile.h. */
 #ifndef GNN_TESTS_SIM_WORLD_H
 #define GNN_TESTS_SIM_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/small_graph.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random small graphs in memory, as a dataset without files: zero-degree nodes, short lists, and a few long
  * ones. */
 #ifndef GNN_TESTS_SMALL_GRAPH_H

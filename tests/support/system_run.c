@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/system_run.h"
 
 #include "tests/support/must.h"

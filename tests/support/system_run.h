@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What runs of a system inside a test's process share: train_graph.h, link_run.h. */
 #ifndef GNN_TESTS_SYSTEM_RUN_H
 #define GNN_TESTS_SYSTEM_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/tiny_runs.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tiny generated dataset and runs of the program on it, for tests from outside. */
 #ifndef GNN_TESTS_TINY_RUNS_H
 #define GNN_TESTS_TINY_RUNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random blocks and batches, and memory that counts, for the tests of tensor/ and model/. Header only: the
  * double build links no other support. Every draw comes from the RNG handed in. */
 #ifndef GNN_TESTS_TOY_BLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small profile's text in parts, each figure with a source, for tests that change one of them. Header only. */
 #ifndef GNN_TESTS_TOY_PROFILE_H
 #define GNN_TESTS_TOY_PROFILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a model has learnt after a few steps on a toy batch, for tests that train it in two ways and compare. Header
  * only; needs toy_block.h's memory. */
 #ifndef GNN_TESTS_TOY_TRAINING_H

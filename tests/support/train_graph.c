@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/support/train_graph.h"
 
 #include "harness/base/id_width.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small dataset made in a temporary directory, and one run of a system on it: what the tests of systems share.
  * Feature c of node v is train_feature(v, c), so that a test knows what every gathered row must hold. */
 #ifndef GNN_TESTS_TRAIN_GRAPH_H

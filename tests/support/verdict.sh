@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # What a test that is a shell script begins and ends with; sourced first.
 #   dir                 a folder of the test's own, removed at its end

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AGNES' parts against worked-out and brute-force results: blocks and index, renumbering, prepared files, frames,
  * bucket. Its epochs: test_agnes_epochs.c. */
 #include "harness/base/rng.h"

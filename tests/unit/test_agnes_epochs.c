@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AGNES over whole epochs: what it reads, keeps and spills, how an epoch is cut into hyperbatches, and the memory it
  * plans and holds. That its mini-batches and losses are those of every other exact system is in tests/differential. */
 #include "tests/support/fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Belady's replacement at mini-batch granularity against exhaustive search and against a naive rule
  * (docs/invariants.md, Ginex: 1, 2, 3, 4, 8). */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bound against every schedule that there is on small sequences, against a plain recount of the mini-batches, and a
  * device's costs by hand. */
 #include "harness/stats/bound.h"

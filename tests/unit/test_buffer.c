@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory that grows at warm-up: what it keeps, when it grows, and what a refusal leaves behind. */
 #include "harness/system/buffer.h"
 #include "tests/support/fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a build's own words mean to a comparison: the plan of a job file, and the times of a run. */
 #include "harness/cli/builds.h"
 #include "harness/cli/time_builds.h"

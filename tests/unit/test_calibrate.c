@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calibration without measuring: fio's report, medians and spreads. Figures to a profile's text and back are in
  * test_calibrate_profile.c. */
 #include "harness/calibrate/busy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calibration of a GPU: the modelled GPU, measured on its own clock, must give its own figures back, and the shapes
  * that were not fitted to must be predicted. */
 #include "harness/calibrate/gpu.h"

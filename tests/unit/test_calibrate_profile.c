@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What calibration found as a profile's text and back: grid, figures, notes, what is refused; and the simulated device
  * against such a grid. */
 #include "harness/calibrate/calibrate.h"

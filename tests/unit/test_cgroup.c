@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Real cgroups on this machine: the kernel counts, caps, kills and lets go. Skipped where cgroups may not be
  * made. */
 #include "harness/confine/confine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Exact values of two builds: what has to be red, what must not, what is accepted and kept, how it is told. */
 #include "harness/compare/baseline.h"
 #include "harness/compare/callgrind.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The statistics of interleaved pairs: by hand where a hand suffices, over many seeded trials where chance decides. */
 #include "harness/base/rng.h"
 #include "harness/compare/ab.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Control groups without control groups: the kernel's texts, and machines laid out in a directory. */
 #include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ID map, the arena and the bitset against plain loops. */
 #include "harness/base/arena.h"
 #include "harness/base/bitset.h"

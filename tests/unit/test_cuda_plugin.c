@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading the CUDA plugin: absent without harm, refused with the remedy when it is asked for, and the one that was
  * built answers on a machine with or without a GPU. */
 #include "harness/tensor/cuda/plugin.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What caches catch, against plain statements of the same: a list in the order of use for LRU; every choice of what to
  * keep for Belady; a table for the sort. */
 #include "harness/stats/curves.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where data files are looked for, and in which order. */
 #include "harness/base/data_dirs.h"
 #include "tests/support/process.h"

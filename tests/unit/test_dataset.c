@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening a dataset: what is written is read back, and every kind of damage is refused with its file's name. */
 #include "harness/graph/dataset.h"
 #include "harness/storage/meta.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tests that a thread takes denormal numbers for 0 once it was told to, that those it starts do, and that others do
  * not. */
 #include "harness/base/denormals.h"

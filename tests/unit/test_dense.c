@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DENSE against the paper's algorithms written down as they are printed (MariusGNN, EuroSys 2023, algorithms 1 and 2),
  * with arrays that are prepended to; its invariants; and what its shared lists do in the models. */
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DiskGNN from its prepared files to the trained mini-batch: every row from exactly one level and equal to the file's,
  * pages and bytes as the layout says, the pipeline against its sequential variant, reuse over epochs, memory, damage.
  * What is prepared is tested in test_diskgnn_prepare.c; that mini-batches and losses are those of every other exact

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What DiskGNN prepares: samples are the harness's mini-batches, every row that a mini-batch needs lies in exactly one
  * place and is the dataset's, files are whole or absent, a preparation that was cut short is resumed, and two at once
  * do not harm each other. Which rows lie where is in test_diskgnn_search.c. */

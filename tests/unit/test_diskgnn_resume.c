@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packing that was cut short goes on: killed at any operation that changes the disk, or stopped at any, it is taken up
  * where it was kept, and ends with the bytes of a packing that nobody disturbed (systems/diskgnn/pack_kept.c). */
 #include "tests/support/hang.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DiskGNN's placement against plain recomputation: the order of a disk cache, which rows it holds, the search for
  * segment and rows, and the bytes of a plan. What the files hold is in test_diskgnn_prepare.c. */
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Entries of generated lists drawn together (harness/graph/entries.h) against the same ones drawn one by one, to the
  * bit: laws and lists at random, up to the longest list of the largest graph. The seed is fixed. */
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors: what a message says of memory and descriptors, which of two errors stays, and what is too long for it. */
 #include "harness/oocgnn.h"
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks of a whole evaluation against a plain second count: every query, every candidate, one at a time. */
 #include "harness/base/rng.h"
 #include "harness/dataset/prepare.h"

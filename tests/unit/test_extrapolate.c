@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --batches: from a part of an epoch to the whole; and --fault's text. */
 #include "harness/run/fault_option.h"
 #include "harness/run/worker/extrapolate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GNNDrive's feature buffer: reference counts, LRU standby list, wait list, joint extraction, the reservation
  * against deadlock and the watchdog that reports one (docs/invariants.md, GNNDrive: 1, 2, 3, 5, 6, 8, 10, 12). */
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The floor of an epoch, by hand: the device's part, training's part, the larger of the two, and when there is none. */
 #include "harness/record/summary.h"
 #include "harness/run/floor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What imports read: NumPy headers and numbers, gzip streams, SNAP lines, and the sorter behind them. */
 #include "harness/base/rng.h"
 #include "harness/dataset/edges.h"

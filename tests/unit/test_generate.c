@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Generating: the same bytes for any number of threads and for ever, statistics of the features, added
  * widths, and nothing left behind when it is stopped or the disk is full. */
 #include "harness/dataset/prepare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ginex' parts and the invariants of a whole epoch (docs/invariants.md, Ginex, 5 to 11; batches, losses and rows
  * against the other systems are in tests/differential, the replacement in test_belady.c). */
 #include "harness/base/rng.h"

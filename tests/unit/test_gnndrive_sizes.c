@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GNNDrive's sizes by hand: queue depths, Mb, S, rows per slot, what a batch may hold, items in flight
  * (GNNDrive section 4.2: deadlock rule; systems/gnndrive/README.md: parameters). */
 #include "systems/gnndrive/gnndrive.h"

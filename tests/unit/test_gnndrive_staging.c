@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The staging buffer that ranks share: whoever copies from a slot finds the group that it asked for, whatever the
  * others do meanwhile, and every slot comes back, borrowed ones too. Tried by hand and by ranks with random delays, as
  * threads and as processes. */

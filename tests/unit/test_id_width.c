@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neighbour IDs of 8 bytes on disk: the same lists as with 4, whoever writes them; the other width of a dataset that is
  * there; IDs that no graph has, found with their place. */
 #include "harness/base/id_width.h"

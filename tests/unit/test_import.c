@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Imports against a brute-force reference, in and out of memory; malformed input; nothing left behind. */
 #include "harness/base/rng.h"
 #include "harness/dataset/prepare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Round trips of real graphs: every arc, feature, label and split member of the input is in the dataset, and
  * nothing else. The inputs are read here by a few lines of their own. Skipped where the graphs are not at
  * hand. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* INI files: sections, defaults, line numbers, and what is refused with file:line. */
 #include "harness/base/ini.h"
 

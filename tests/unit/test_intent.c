@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a system says it will do: the harness's own answer, what files and phases add to it, and what each system makes
  * of it. */
 #include "harness/system/intent.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Job files: values a key runs through, cells they make, what includes and overrides do, the order they are run in. */
 #include "harness/run/identity.h"
 #include "harness/run/sweep/grid.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which kernels OpenBLAS is told to take: better ones where it fell back to those of any processor, else none. That a
  * program of this tree runs with them is tests/cli/test_cli.c's. */
 #include "harness/tensor/cpu/kernels.h"

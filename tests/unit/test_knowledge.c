@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The generated knowledge graph: ends of one class but for the noise, popular nodes and relations, the same from any
  * place; what is prepared is the function, edge by edge. */
 #include "harness/dataset/prepare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fixed R-MAT graph: against a plain second statement of its recipe, the same for any number of threads and any
  * window, for ever; and what a sampler makes of empty lists and duplicates. Scale 23 takes OOCGNN_TEST_LONG. */
 #include "harness/dataset/kron.h"

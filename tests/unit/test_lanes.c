@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inner products of two rows at a time are those of one, to the bit. */
 #include "harness/tensor/cpu/lanes.h"
 

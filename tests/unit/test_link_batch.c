@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mini-batches of edges: each edge once an epoch, negatives by their shares, masks, the same from the same seed. */
 #include "harness/base/rng.h"
 #include "harness/sample/link_batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows written through a mapping, in both worlds: they are there, in the file too; what may not be is refused. */
 #include "harness/storage/exact.h"
 #include "tests/support/fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN as a whole: what its mini-batches have in common with the exact systems' and what not, which switches
  * change nothing but time, what is read, what fits the cap. */
 #include "harness/sample/sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN learning links: in memory it is another system's run to the bit, out of memory a plain loop over arrays in
  * the order of its states; what is seen, read and written; switches that change nothing but time; and what a run that
  * is killed leaves to go on from. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN's orders of partitions (sections 5 and 6): which are resident when, which state trains what, and the
  * numbers that the paper's formulas give. */
 #include "systems/mariusgnn/policy.h"

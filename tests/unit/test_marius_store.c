@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MariusGNN's prepared store, and what is read from it: partitions and edge buckets against a plain statement of where
  * every row and edge belongs, resident subgraphs against the dataset's lists, and the partition buffer's bytes. */
 #include "harness/storage/exact.h"

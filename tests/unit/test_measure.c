@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes: the kernel's texts, intervals, page cache, devices, environment. */
 #include "harness/measure/device.h"
 #include "harness/measure/environment.h"

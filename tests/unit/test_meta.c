@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* meta: what is written parses back; every malformed text is refused with the line that is wrong. */
 #include "harness/storage/meta.h"
 

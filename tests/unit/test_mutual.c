@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutual lists against their own statement: who stands in whose list, how often, how far neighbours are neighbours of
  * each other, and that an entry depends on nothing but the seed and its place. Seeds are fixed, the tolerances are
  * several standard deviations of the sample. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Option tables: defaults, parsing, limits, near misses, echo that parses back, help that names everything. */
 #include "harness/base/option.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The page: whole by itself, sound HTML, its data as the record has them; and the CSV. */
 #include "harness/record/csv.h"
 #include "harness/record/page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Queues, in-order delivery and stages on either world: order, bounds, shutdown, the first error, time
  * split. */
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What may stand in a name, and what is made of the rest. */
 #include "harness/base/plain_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory plan: sums by phase, what is left of a cap, and the one message when it does not fit. */
 #include "harness/system/plan.h"
 

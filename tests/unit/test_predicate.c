@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Predicates against values made by hand: what each form says, at every combination, and what has no say. */
 #include "harness/figure/predicate.h"
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Presets: a paper's figures divided by the scale, and what was typed wins wherever it stands. */
 #include "harness/cli/run_args.h"
 #include "harness/run/preset.h"

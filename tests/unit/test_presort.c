@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's epochs: what was planned is what is read and written, whatever the sizes, in both worlds; its limits, and a
  * disk that is full (docs/invariants.md, presort: 1, 2, 3, 4, 6, 7, 10). Batches and losses against the other
  * systems are in tests/differential, the plan alone in test_presort_plan.c, requests in test_presort_requests.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's handing out: mini-batches leave in order and come back in any; windows are assembled, and hyperbatches
  * released, in order, once all of theirs came back (docs/invariants.md, presort: 4). */
 #include "systems/presort/handout.h"

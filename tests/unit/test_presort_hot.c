@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's packed file of rows in use: what is packed, where it lies and how it is swept, request by request; limits,
  * full disks and failures (docs/invariants.md, presort: 1, 3, 10, 11). */
 #include "harness/system/plan.h"

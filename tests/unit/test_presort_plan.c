@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's plan against exhaustive search: windows, replacement by window, classes (docs/invariants.md, presort: 2, 4,
  * 5, 7, 11). */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's requests, one by one: a sweep, blocks written and read back, direct rows are those of the plan, and where
  * everything has room nothing is read twice (docs/invariants.md, presort: 4, 8). */
 #include "tests/support/hang.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's kept epochs: a group of epochs trains on the same mini-batches, and only its first one sorts; limits, full
  * disks and failures (docs/invariants.md, presort: 1, 3, 10, 12). What a replacement recalls is in
  * test_presort_plan.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* presort's swept neighbour lists: mini-batches that are drawn together, request by request; the tapes on which they
  * wait; limits, full disks and failures (docs/invariants.md, presort: 13). */
 #include "harness/base/sort_keys.h"

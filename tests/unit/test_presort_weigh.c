@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How presort's number of threads is chosen: what is expected of an epoch against hand-worked sums and against what is
  * drawn, and the number against all others (docs/invariants.md, presort: threads). */
 #include "systems/presort/presort.h"

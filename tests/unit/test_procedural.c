@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The procedural graph against its own statement: degrees, lists, homophily, popularity, labels. Seeds are
  * fixed, the tolerances are several standard deviations of the sample. */
 #include "harness/graph/permute.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hardware profile's text: figures, the grid by hand, what is refused with file and line, its age. Files are in
  * test_profile_files.c. */
 #include "tests/support/toy_profile.h"

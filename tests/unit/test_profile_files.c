@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of hardware profiles: costs that several share, released programs' costs, every machine of the papers, names
  * and near misses, digests. */
 #include "tests/support/process.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Meetings and averages of ranks, as threads of this world and as processes of their own. */
 #include "harness/base/rng.h"
 #include "harness/ranks/average.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The closed reach of a generated graph against its own statement: who belongs to it, what its lists hold, how long
  * they are, who is popular, and that none of it depends on the size of the graph. Seeds are fixed, the tolerances are
  * several standard deviations of the sample. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hold on a device's readahead: it is set, and given back however the holder ends. A plain file stands for sysfs'
  * own; where this user may, an unused loop device of the kernel too. */
 #include "harness/confine/readahead.h"

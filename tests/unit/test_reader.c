@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The batched reader: every row width on 512- and 4096-byte sectors, to the last row of the file, through
  * both engines; what is asked of storage is aligned, counted and complete. */
 #include <setjmp.h>

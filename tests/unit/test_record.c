@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The record: what goes in comes out, unknown stays unknown, and neither neighbours nor kills hurt it. */
 #include "harness/record/columns.h"
 #include "harness/record/db.h"

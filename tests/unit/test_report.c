@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables and pictures of comparisons. */
 #include "harness/record/plot.h"
 #include "harness/record/report.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler's invariants (docs/invariants.md), on small graphs in the measured world. Which test holds
  * which: blocks 1, 6, 7; counters 2, 5, 8; seeds 3; digests 4; memory 9; full neighbourhoods 10; odd shapes 11.
  * Invariant 12 is in tests/fault/test_ringsampler_faults.c, 13 in test_ringsampler_parts.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler's memory (docs/invariants.md, RingSampler 9) by what is really held: the world's memory and the heap
  * together, not the sizes that the system computed for itself. */
 #include "tests/support/hang.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RingSampler's parts by themselves: the sort and the joining of reads, the cache, the histogram, the draws
  * (docs/invariants.md, RingSampler: 1, 13). */
 #include "harness/base/histogram.h"

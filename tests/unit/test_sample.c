@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sampler against a plain one written from the specification, and the specification's invariants 2 to 5. */
 #include "harness/base/rng.h"
 #include "harness/sample/batch.h"

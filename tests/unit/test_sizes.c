@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes of requests by class: what a class ends at, what shares come to, sums and differences; and threads of this
  * machine that read side by side. */
 #include "harness/base/sizes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hand-over to the worker: every option of a run, at awkward values, arrives bit for bit. The worker is
  * this executable started again, as in the product; here it sends back the configuration it was given. */
 #include "harness/run/supervisor/spawn.h"

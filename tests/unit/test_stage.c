@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stages systems share: which seeds belong to which batch, what a mini-batch is expected to weigh, memory
  * for rows that grows, and a label that is missing. */
 #include "harness/system/sampling.h"

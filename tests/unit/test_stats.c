@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A graph's statistics by hand, the same from a disk and without one, and the recipe that is made of them. */
 #include "harness/stats/stats.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What requests cost a device, from a profile's grid: by hand, and in proportion. */
 #include <setjmp.h>
 #include <stdarg.h>

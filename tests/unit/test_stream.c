@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Traces: what several streams append comes back to the byte, whatever the block size, record lengths, depth and
  * alignment; files that end anywhere are streamed whole; nothing is left in the directory. */
 #include <setjmp.h>

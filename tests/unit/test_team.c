@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A team of workers: parts of one job, tasks in any order, loops, errors and cancellation, on both worlds; and the
  * virtual time that parts and tasks take together. */
 #include "harness/pipeline/team.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Generated kernels against sums in double precision: every kind of tile, what they read and write to the byte, and
  * what is left where there can be none. */
 #include "harness/tensor/cpu/kernels.h"

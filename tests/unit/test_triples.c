@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knowledge graphs: lines and names, imports against a second reading of the input, opening, what is known to be true,
  * malformed input, the bound on memory. */
 #include "harness/dataset/prepare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Real graphs and their twins: of each graph statistics, of the statistics a recipe, of the recipe a graph, whose
  * statistics are the first ones to within 10 % (a share below a tenth: to within a hundredth). Skipped where the graphs
  * are not at hand. OOCGNN_TEST_LONG takes the large ones too. */

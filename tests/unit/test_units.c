@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes, durations, scales and lists: what parses to what, what is refused, what people see. */
 #include "harness/base/units.h"
 #include "tests/support/must.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each validity check goes red when its invariant is broken, and only then: a sound fabricated run, broken in
  * one place per case. */
 #include "harness/run/validity.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The time series of a simulated run: its intervals, what they say, and how it thins itself out. */
 #include "harness/run/virtual_series.h"
 

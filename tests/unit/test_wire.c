@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pipe between worker and supervisor: whole messages, torn ones, foreign bytes, ends that are gone. */
 #include "harness/run/wire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measured world: where a thread's time goes, large memory and its limit, files, mappings and their bad
  * pages. */
 #include <setjmp.h>

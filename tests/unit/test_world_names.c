@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names and scratch files, the same cases in both worlds: what is written under one name, renamed and removed, and what
  * never has a name. */
 #include <setjmp.h>

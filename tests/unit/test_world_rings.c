@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rings of the measured world: both engines keep the same promises. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes on a ring: both engines of both worlds keep the same promises, and leave the same bytes in the file. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/supervisor/disturbance.h"
 
 #include "harness/base/text_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What others did to a run while it lasted: another file in the place of one that it reads, another cap, its worker
  * taken out of its group, or stopped. None of it is seen by the worker; all of it makes figures that are not those
  * of the configuration. One at a time, on the supervisor's thread. */

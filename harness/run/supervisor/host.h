@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a run does to this machine and reads from it: the control group, the device's readahead, the page cache at the
  * start, the probes. A run
  * on a modelled machine has no host: every function accepts NULL, then confines, evicts and reads nothing. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/supervisor/progress.h"
 
 #include "harness/base/clock.h"

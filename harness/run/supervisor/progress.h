@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One line of progress on a terminal, redrawn at most four times a second; nothing where stderr is no
  * terminal. */
 #ifndef GNN_RUN_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT as something to read while a run lasts, whichever thread the kernel
  * picks: a library may have started threads of its own before main (OpenBLAS does), and blocking a signal here
  * blocks it in this thread alone. A signal that the caller had ignored (nohup, a shell's background job) stays

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/supervisor/spawn.h"
 
 #include "harness/run/supervisor/signals.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting the worker: this executable again, born in its cgroup, with two pipes. */
 #ifndef GNN_RUN_SPAWN_H
 #define GNN_RUN_SPAWN_H

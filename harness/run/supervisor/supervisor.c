@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One run from configuration to record: prepares, starts the worker, listens to it, judges how it ended. */
 #include "harness/run/supervisor/supervisor.h"
 

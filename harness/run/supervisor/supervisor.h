@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The supervisor: makes the cgroup, evicts the dataset, starts the worker inside, samples probes from outside,
  * records what happened, whatever happened. No run leaves a cgroup, a temporary file or a
  * process behind. */

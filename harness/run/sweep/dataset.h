@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The generated datasets that cells of a sweep read. Imports and datasets named by a directory are the user's. */
 #ifndef GNN_RUN_SWEEP_DATASET_H
 #define GNN_RUN_SWEEP_DATASET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/sweep/grid.h"
 
 #include "harness/base/units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands behind a key of a job file, as the values it runs through.
  *
  *   a | b            both, of any option

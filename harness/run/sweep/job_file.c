@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/sweep/job_file.h"
 
 #include "harness/base/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Job files: a grid of runs as data, in the shape of fio's. INI (harness/base/ini.h):
  *
  *   [global]                    what every section begins with

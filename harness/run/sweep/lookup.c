@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/sweep/lookup.h"
 
 #include "harness/measure/environment.h"

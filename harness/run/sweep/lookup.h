@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the database of a cell already knows of it. A database that is not there knows nothing. */
 #ifndef GNN_RUN_SWEEP_LOOKUP_H
 #define GNN_RUN_SWEEP_LOOKUP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/sweep/order.h"
 
 #include "harness/run/identity.h"

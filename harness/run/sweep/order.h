@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order in which a sweep's cells are run, so that what is compared is run side by side: a slow hour of the machine
  * meets every system alike. */
 #ifndef GNN_RUN_SWEEP_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The worker's end of the two pipes: it sends messages, and a thread of its own listens for the supervisor's commands.
  * That thread is none of the world's: it waits for the supervisor, not for anything modelled. */
 #ifndef GNN_RUN_CONTROL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/device_group.h"
 
 #include "harness/tensor/group.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The GPUs of several workers as one group (harness/tensor/group.h), which sums their gradients. Each worker has a
  * process and a GPU of its own. */
 #ifndef GNN_RUN_DEVICE_GROUP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/epochs.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The epochs of a worker: training, what each reports, evaluation, and the model's hash at the end. */
 #ifndef GNN_RUN_EPOCHS_H
 #define GNN_RUN_EPOCHS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/evaluate.h"
 
 #include "harness/base/rng.h"

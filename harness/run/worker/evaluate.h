@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Accuracy on a split by sampled inference, as the released training scripts evaluate: same fan-outs, no shuffling,
  * dropout off. One path for every system, outside the epoch's clock. Features come through the page cache, so an
  * evaluation between two epochs leaves its pages there. The neighbourhoods are keyed apart from training and are the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/evaluate_links.h"
 
 #include "harness/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks of the validation and test edges (docs/link-prediction.md): MRR and Hits@k over both sides. One path for every
  * system, outside the epoch's clock; the vectors come from the system (read_embeddings). Everything lies in memory, as
  * in the papers' evaluations: the vectors of all nodes, the known edges, scores of some edges against all nodes. */

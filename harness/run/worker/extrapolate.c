@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/extrapolate.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a part of an epoch to the whole: --batches N. The mini-batches after the warm-up are taken for what all the
  * others would cost; how far that can be trusted shows in the spread between ten equal runs of them. */
 #ifndef GNN_RUN_EXTRAPOLATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ranks of a measured run as processes: forked by the worker once what they share is open, so they are born in its
  * control group and process group, and watched by it.
  *

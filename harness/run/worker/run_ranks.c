@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/run_ranks.h"
 
 #include "harness/run/worker/evaluate.h"

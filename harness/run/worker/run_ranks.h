@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several workers: opens what the ranks share, runs them (as processes in the measured world, as threads of a simulated
  * machine) and ends with the first failure of any. */
 #ifndef GNN_RUN_RUN_RANKS_H

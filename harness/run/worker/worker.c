@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens machine, dataset, model and system in the order that a plan and a cap need, and closes them in the reverse. */
 #include "harness/run/worker/worker.h"
 

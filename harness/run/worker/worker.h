@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The worker: born inside its cgroup, it opens the world, dataset, model and system, trains, and streams what
  * happens to the supervisor. It is this executable started again as `oocgnn --worker`, so nothing of the
  * supervisor's memory or threads comes along. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* BLAS for the products, vector loops for the rest, on a few threads. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/gemm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CPU back-end's own ops; the rest of its table are the reference loops, where the compiler vectorises those as
  * well as anything. Loops over many rows and large products (gemm.h) are shared among the back-end's threads (share.h);
  * small ones stay on the calling thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dense passes over activations, in column chunks small enough for scratch on the stack. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"

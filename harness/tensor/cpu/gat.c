@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graph attention (Velickovic et al. 2018) on rows of heads * channels floats, and on rows that all heads share
  * (gat_rows.h). */
 #include "harness/tensor/cpu/cpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cpu/product.h"
 #include "harness/tensor/cpu/state.h"
 #include "harness/tensor/ref/ref.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Products, cut into parts that one thread does each: by kernels for their sizes where those pay (tile_kernels.h), else
  * by a call of BLAS. How a product is cut depends on its sizes alone, so its bits are the same for any number of
  * threads, one included: BLAS by itself would cut by its threads, and add up in another order. Internal to the CPU

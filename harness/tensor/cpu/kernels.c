@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cpu/kernels.h"
 
 #include <cblas.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which kernels OpenBLAS multiplies with. On x86 it picks them by the processor's model number when it is loaded; a
  * processor newer than the library gets those that run everywhere (Prescott, of 2004), at a fifth of the speed and
  * without a word. What the processor can do says better. */

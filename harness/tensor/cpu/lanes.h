@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inner loops the compiler turns into vector code, and an exponential it can vectorise. Sums keep a fixed number of
  * partial sums whatever the machine's vector width is, so results do not depend on alignment or
  * -march beyond what the compiler does to single operations. */

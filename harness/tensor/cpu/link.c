@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction: the ops whose plain loops do not become vector code, reductions and exponentials. */
 #include "harness/tensor/cpu/link.h"
 #include "harness/tensor/cpu/lanes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CPU back-end's link ops (harness/tensor/link.h). */
 #ifndef GNN_TENSOR_CPU_LINK_H
 #define GNN_TENSOR_CPU_LINK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference's loops, a range of them on each thread. What is one line of arithmetic an element the compiler
  * vectorises there as well as anywhere. */
 #include "harness/tensor/cpu/cpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Products by kernels of which the caller chooses the rows, or the terms, that come next (gemm.c does a whole one).
  * Internal to the CPU back-end. */
 #ifndef GNN_TENSOR_CPU_PRODUCT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loops over rows, for an op that runs several of them on the same few rows while these are in its cache (sage.c). The
  * ops that are such a loop share it among threads (share.h). Internal to the CPU back-end. */
 #ifndef GNN_TENSOR_CPU_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A layer of GraphSAGE, a few rows at a time: forward their means, both products and the epilogue; backward the
  * epilogue, the sum for the bias, the terms of both weights' gradients and, where they are asked for, the gradients of
  * the means and of the rows themselves. What one loop leaves the next finds in a second-level cache: op by op, each of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CPU back-end's ops for a layer of GraphSAGE (harness/tensor/sage.h). */
 #ifndef GNN_TENSOR_CPU_SAGE_H
 #define GNN_TENSOR_CPU_SAGE_H

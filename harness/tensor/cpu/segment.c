@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sparse rows: gathers of whole feature rows. Memory bound, so the next rows are prefetched while the current ones are
  * added. Backward passes gather too, by source (transpose.h); a small block's rows are scattered, in the same order. */
 #include "harness/tensor/cpu/cpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cpu/share.h"
 
 #include <sched.h>

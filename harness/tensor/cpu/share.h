@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads that share the loops of the CPU back-end. A loop over rows is cut into ranges; the calling thread and those
  * of the pool take one after the other until none is left. A range writes rows that no other range writes, and sums
  * inside a row keep their order: who took which range leaves no trace, so results have the same bits for any number of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an open CPU back-end has beside its memory, and the way of its ops to it. */
 #ifndef GNN_TENSOR_CPU_STATE_H
 #define GNN_TENSOR_CPU_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cpu/tile_kernels.h"
 #include "harness/tensor/cpu/kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels for products of narrow matrices, generated while the program runs for exactly the sizes at hand (libxsmm:
  * Heinecke et al., SC 2016). BLAS packs what it reads in every call, which pays where each value is used a thousand
  * times; a layer's widths are 64 to 256. These read rows where they lie. Internal to the CPU back-end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A block by source: what a backward pass gathers with. A source's edges stand in the order of the block's, so a sum
  * over them adds what a scatter over the block's rows adds, in that order: the same bits. But each row of the output is
  * written once and by one thread, and what is read at random are rows of the targets, far fewer than sources. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GAT's ops: which kernels of attention.h they launch. */
 #include "harness/tensor/cuda/attention.h"
 #include "harness/tensor/cuda/state.h"

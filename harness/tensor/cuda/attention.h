@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of GAT's attention on one block: scores, edge softmax with one self-loop per target, the weighted sum, and
  * the backward pass. Slots of target i start at row_start[i] + i: first the row's edges, last the self-loop; the slot
  * of an edge that is the target itself holds alpha = 0.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor_ops on a device: open, close and the table. Everything that touches CUDA is behind runtime.h, so these files
  * are compiled by nvcc for the plugin and by a C++ compiler for the tests; state.h says which holds what. */
 #include "harness/tensor/cuda/state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table that the plugin exports. */
 #ifndef GNN_TENSOR_CUDA_BACKEND_H
 #define GNN_TENSOR_CUDA_BACKEND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A block as kernels see it. */
 #ifndef GNN_TENSOR_CUDA_BLOCK_H
 #define GNN_TENSOR_CUDA_BLOCK_H

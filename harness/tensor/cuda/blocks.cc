@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A mini-batch's lists on the device: blocks, labels, row numbers. Staged ahead, they go up in one copy out of a lane's
  * pinned memory; what was not staged goes up when an op first needs it, and is forgotten at synchronize. A block's
  * transpose is built on the device when a backward op first asks, by a stable sort by source. */

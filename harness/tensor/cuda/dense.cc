@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dense ops on the device: which kernels of dense.h they launch. */
 #include "harness/tensor/cuda/dense.h"
 #include "harness/tensor/cuda/state.h"

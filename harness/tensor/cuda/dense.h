@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels over dense rows: gathers, a layer's epilogue, log-softmax with its loss, Adam. Grid-stride loops: any grid
  * gives the same bits. */
 #ifndef GNN_TENSOR_CUDA_DENSE_H

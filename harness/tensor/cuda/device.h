@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What kernels and the back-end above them are written against: CUDA where nvcc compiles them, and the test suite's
  * launcher where a C++ compiler does (GNN_CUDA_HOST names it), so that every kernel body also runs, under sanitizers,
  * on a machine without a GPU. Included first by every file of this folder. C++ only. */

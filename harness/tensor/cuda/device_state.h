@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The device's open state, shared by the files that do runtime.h with CUDA. */
 #ifndef GNN_TENSOR_CUDA_DEVICE_STATE_H
 #define GNN_TENSOR_CUDA_DEVICE_STATE_H

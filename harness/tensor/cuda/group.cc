@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several devices that train one model: their gradients summed by NCCL, in the compute stream.
  *
  * NCCL is loaded at run time and stays loaded: a machine with one GPU needs none, and the thread that keeps a group's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction on the device: which kernels of link.h an op launches. Lists come from the host in the stream's
  * order, and so does the loss go back, with the next synchronize. */
 #include "harness/tensor/cuda/link.h"

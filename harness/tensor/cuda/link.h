@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of link prediction: queries, scores of pairs, distances to candidates that edges share, their loss, rows that
  * are added where they belong, Adagrad. Formulas: harness/tensor/link.h. Every sum has a fixed order; what is no number
  * is passed on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CUDA back-end's memory: pieces of the device that are given out again, so that after the largest mini-batch
  * nothing is allocated; scratch that grows; pinned staging; copies and events. */
 #include "harness/tensor/cuda/state.h"

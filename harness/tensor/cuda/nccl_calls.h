@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The part of NCCL that group.cc calls. Declared here, since NCCL is loaded at run time: it need not be there when this
  * is compiled, and the plugin does not depend on it. products.cu compares it with NCCL's own header where there is
  * one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cuda/plugin.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the loader asks of liboocgnn-cuda.so beside the table (backend.cc): which build it is of. */
 #include "harness/tensor/cuda/plugin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CUDA plugin, liboocgnn-cuda.so: found and loaded at run time, so that one build serves machines with and without
  * a GPU. It is the file that OOCGNN_CUDA_PLUGIN names, else the one beside the executable, else the loader's. It stays
  * loaded. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime.h on CUDA's libraries: cuBLAS for GEMM, CUB for the stable sort. */
 #include "harness/tensor/cuda/device_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime.h on CUDA: the device, its memory, one compute stream and a stream a lane. */
 #include "harness/tensor/cuda/device_state.h"
 

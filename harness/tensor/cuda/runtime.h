@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The device as the back-end sees it: memory, copies in streams, events, captured steps, a stable sort, GEMM and
  * launches. runtime.cu, timeline.cu and products.cu do it with the CUDA runtime, CUB and cuBLAS; the test suite's
  * launcher does it in host memory. The first failure of a device call is kept and returned by gnn_device_check: ops

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long a stream was at something, on the device's own clock: pairs of events around it. timeline.cu takes CUDA's
  * events, the test suite's launcher its own, so that the order of calls is tested without a GPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ops over a block's rows: which kernels of sparse.h they launch. */
 #include "harness/tensor/cuda/sparse.h"
 #include "harness/tensor/cuda/state.h"

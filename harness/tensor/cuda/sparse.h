@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels over a block's rows: GraphSAGE's aggregation and GCN's normalised product, forward by the block and backward
  * by its transpose. No atomics touch a real: every sum runs in the order of the reference loops, so a result depends on
  * nothing but its input.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the CUDA back-end share: its open state, and the functions of one that another calls.
  *
  *   memory.cc     device memory that is given out again, scratch, pinned staging, copies, events, waits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A training step on the device: captured and launched as one CUDA graph where that is possible, its results, and what
  * it took.
  *

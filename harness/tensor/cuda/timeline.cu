@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime.h on CUDA: events, captured steps, times and ranges. */
 #include "harness/tensor/cuda/device_state.h"
 

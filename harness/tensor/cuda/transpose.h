@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernels that build a block's transpose, around a stable sort by source. */
 #ifndef GNN_TENSOR_CUDA_TRANSPOSE_H
 #define GNN_TENSOR_CUDA_TRANSPOSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/modelled/cost.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every tensor operation costs: floating-point operations, bytes, launches; and how long that takes on a given
  * roofline. The one place that knows formulas; timeline.c knows time lines.
  *

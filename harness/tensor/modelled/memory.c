@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/base/units.h"
 #include "harness/tensor/modelled/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/tensor/modelled/state.h"
 
 #include "harness/tensor/link.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor_ops without arithmetic: every op takes the time a profile's CPU or GPU would need and gives no values. The
  * table is gnn_tensor_modelled in tensor.h; here is what happened on it.
  *

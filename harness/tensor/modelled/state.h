@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an open modelled back-end has, and what the files of this folder share of it: memory.c the GPU's memory and the
  * host's that is registered; timeline.c when ops and copies begin and end; lists.c a mini-batch's lists and a training
  * step; modelled.c open, close, the ops and the table. A file of this list calls those before it. */

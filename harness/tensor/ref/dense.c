@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dense ops: one loop per formula. Sums run in double so that the oracle's own rounding stays out of the picture. */
 #include "harness/tensor/dropout.h"
 #include "harness/tensor/ref/ref.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graph attention (Velickovic et al. 2018, equations 1 to 6): scores, edge softmax with one self-loop per target, and
  * the backward pass in the order of the formulas. Heads have columns of their own, or share the rows (gat_rows.h). */
 #include "harness/tensor/gat_rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Link prediction: one loop per formula (harness/tensor/link.h). Sums run in double, as in dense.c. */
 #include "harness/tensor/ref/link.h"
 #include "harness/tensor/shapes.h"

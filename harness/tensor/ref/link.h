@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference's link ops by name, so that another host back-end can take over those where a plain loop is as fast as
  * anything. Meaning and shapes: harness/tensor/link.h. */
 #ifndef GNN_TENSOR_REF_LINK_H

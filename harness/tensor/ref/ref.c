@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The oracle: plain loops in the order of the formulas, in float or in double. */
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/host.h"

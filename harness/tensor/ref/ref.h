@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference back-end's ops by name, so that another host back-end can take over those where a plain loop is as fast
  * as anything. Meaning and shapes: harness/tensor/tensor.h. */
 #ifndef GNN_TENSOR_REF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sparse ops over a block's rows: GraphSAGE's aggregation (Hamilton et al. 2017, algorithm 1) and GCN's normalised
  * product (Kipf and Welling 2017, equation 2). */
 #include "harness/tensor/ref/ref.h"

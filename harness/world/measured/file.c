@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files: plain pread and pwrite, buffered or direct, with the alignment the kernel asks for. */
 #include "harness/world/measured/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the measured world share. */
 #ifndef GNN_WORLD_MEASURED_INTERNAL_H
 #define GNN_WORLD_MEASURED_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutexes and conditions that know how long a thread waited for them. */
 #include "harness/world/measured/internal.h"
 

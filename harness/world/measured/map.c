@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mappings and the gathers that fault on them. How a bad page becomes an error: measured.h. */
 #include "harness/base/id_width.h"
 #include "harness/world/measured/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/measured/measured.h"
 
 #include "harness/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measured world: this machine. pthreads, CLOCK_MONOTONIC, anonymous memory, direct and buffered files, mappings of
  * the page cache, io_uring or a thread pool. Included by run alone (and by tests).
  *

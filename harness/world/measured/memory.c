@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Large memory: anonymous mappings, counted. One page in front of each holds its size; it is not counted.
  *
  * Large pages, where the kernel has them (transparent_hugepage is not `never`): a direct read or write of 64 KiB is

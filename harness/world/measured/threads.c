@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads, the clock, and each thread's split of its time. */
 #include "harness/base/clock.h"
 #include "harness/world/measured/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The io_uring engine: one ring per owner, a whole batch handed over with one system call.
  *
  * Where the kernel has it (Linux 5.19), completions are delivered when the owner enters the kernel anyway instead of by

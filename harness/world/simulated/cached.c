@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What goes through the page cache: page_cache.c says which pages must be read, this file has the device read them,
  * keeps pages in flight until they are there, and names the CPU time.
  *

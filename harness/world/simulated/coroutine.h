@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks to switch between: what the executor's threads run on. One operating-system thread at a time uses them.
  *
  * A switch saves the registers a function must keep, and neither the signal mask nor floating-point control words,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model of device.h in integers.
  *
  * Source   The grid of a closed loop (profile.h): read_ps(size, depth), the time between two completions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The storage device: a RAID-0 of equal devices, each a queue whose speed depends on request size and on how many
  * requests are in flight. A pure model without threads: the caller says when, the model says until when. Requests are
  * offered in ascending order of now_ns. O(1) amortised and well under 100 ns of host time a request.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* There is one virtual clock, `now`. Running code does not advance it. It only adds up the CPU time it would have
  * taken; that time passes at the next scheduling point.
  *

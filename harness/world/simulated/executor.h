@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cooperative threads on a virtual clock, with cores as a resource.
  *
  * Every thread is a coroutine of the operating-system thread that opened the executor (which is thread 0 itself). Code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of the executor: executor.c has the clock, cores and threads, and knows of mutexes and conditions what stands
  * here; locks.c has their operations on top of it. */
 #ifndef GNN_SIM_EXECUTOR_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of the simulated world: names, handles, and one read or write at a time.
  *
  * A name means what the world did to it (registered, written, renamed, removed), else the host's file of that name. The

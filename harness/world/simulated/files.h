@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the other files of this folder ask of a file of the simulated world (files.c). The hooks of the world's table
  * are in internal.h. */
 #ifndef GNN_SIM_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/simulated/inode.h"
 
 #include "harness/base/id_width.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One file of the simulated world: where its bytes come from and where they lie on the device.
  *
  *   host     a file of this machine, mapped read-only: prepared datasets run in place. It must not shrink meanwhile.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of a simulated world, for the files of this folder. simulated.c opens them; executor.c has the clock and
  * the threads, locks.c their locks; memory.c allocations, touched.c
  * their pages; inode.c bytes of one file; cached.c buffered reads and page

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutexes as the measured world has them, the C library's adaptive ones over futexes: unlocking frees the mutex, and
  * whoever comes next takes it, be it a thread that was never asleep. A thread that finds it taken looks again for a
  * while, on its core; then it enters the kernel, which looks once more, and sleeps. The one that unlocks wakes the

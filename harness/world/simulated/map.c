@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mappings and the gathers that fault on them. A page that is there costs a look at its flags; a page that is not makes
  * the thread sleep, as GNN_WAIT_IO, until cached.c's read of it is done, and be scheduled wake_latency_ns later.
  *

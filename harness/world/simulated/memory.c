@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Large memory against the cap. Plain memory is real; feature memory is a range of addresses without pages that faults
  * when touched, so a system that looks at feature bytes stops at once. The process's own bytes (struct
  * gnn_profile.process_bytes) count from the start; the page cache has what is left. Names and ranges are kept sorted by

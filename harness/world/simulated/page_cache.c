@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Linux's page cache for one memory group, as of 6.18 without the multi-generational LRU; the rule of reading around
  * also as of earlier kernels.
  *

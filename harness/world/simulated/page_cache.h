@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The page cache of one memory group, page by page (4 KiB), as Linux keeps it: an active and an inactive list, the
  * accessed bit of mapped pages looked at by reclaim only, refault distance, readahead windows per file, and a room that
  * is what the group's own memory leaves of the cap. A pure model without threads or time: the caller says which pages

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two lists, reclaim, refaults (page_lists.h). Constants are the kernel's own, named as there. */
 #include "harness/world/simulated/page_lists.h"
 

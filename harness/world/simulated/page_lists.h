@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lists under the page cache: which pages are cached, in which order they go, and what making room costs. Pages
  * have numbers here, unique over all files; page_cache.c maps files to them and decides what is read. Internal to
  * page_cache.c; the parts of Linux that are modelled are named at its head. */

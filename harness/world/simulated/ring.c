@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rings: io_uring as a model, without an event per operation. A read or write is handed to the device (direct) or the
  * page cache (buffered) when it is submitted, which says at once when it will be done; waiting is looking at that time.
  *

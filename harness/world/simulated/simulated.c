@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/simulated/simulated.h"
 
 #include "harness/world/ring_engines.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simulated world: the machine of a profile on a virtual clock (docs/design.md, "The simulated world"). Included by
  * run alone (and by tests).
  *

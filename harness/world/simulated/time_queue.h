@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operations under way, by the time they end: the requests inside a device, the reads inside a ring.
  *
  * A circular array kept in order. Ends arrive nearly in order (a device answers almost first come, first served), so an

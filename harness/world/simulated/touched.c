@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "harness/world/simulated/touched.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which pages of one allocation were touched: only those are memory that somebody has, and are charged to the cap.
  *
  * Plain memory is the host's, so the host's page table knows: a look asks it (mincore). Without huge pages a page is
