@@ -300,7 +300,7 @@ static void look_at_programs(struct doctor *d)
         const char *program, *use, *remedy;
     } programs[] = {
         {"gnuplot", "plots", "sudo apt-get install -y gnuplot-nox"},
-        {"fio", "make bench, oocgnn calibrate, figures gnndrive-figB1a to d", "sudo apt-get install -y fio"}};
+        {"fio", "make bench, oocgnn calibrate, figures that measure the disk", "sudo apt-get install -y fio"}};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         const bool there = in_path(programs[i].program);
         find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,

@@ -12,7 +12,8 @@
 enum { NAME_BYTES = 3 * GNN_NAME_MAX, RUNS_MAX = 4096, VALUE_SHOWN = 40 };
 
 /* Where a run is told, and how often it is probed: nothing of what it does. */
-static const char *const ignored[] = {"db", "json", "details", "quiet", "trace-loss", "bound", "data", "interval", "tag", NULL};
+static const char *const ignored[] = {"db",    "json", "details",  "quiet", "trace-loss",
+                                      "bound", "data", "interval", "tag",   NULL};
 /* What the seed alone decides, whatever the machine's threads and disk do. */
 static const char *const seeded[] = {
     "batches", "batch_digest", "sampled_nodes", "sampled_edges", "needed_bytes", "rows_asked", NULL};

@@ -45,10 +45,12 @@ _Static_assert(sizeof worlds / sizeof *worlds == GNN_WORLD_SIMULATED + 2, "a nam
 
 /* clang-format off */
 const struct gnn_option gnn_run_options[] = {
-    OPTION(MOST_USED, "system", TEXT, system, "", .unit = "NAME", .help = "system to run; `oocgnn list systems` names them"),
+    OPTION(MOST_USED, "system", TEXT, system, "", .unit = "NAME",
+           .help = "system to run; `oocgnn list systems` names them"),
     OPTION(MOST_USED, "dataset", TEXT, dataset, "", .unit = "NAME|DIR",
            .help = "registry name, name of an import, or a dataset directory (with a '/')"),
-    OPTION(DATASET, "data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory that holds the prepared datasets"),
+    OPTION(DATASET, "data", TEXT, data_dir, "data", .unit = "DIR",
+           .help = "directory that holds the prepared datasets"),
     OPTION(MOST_USED, "preset", TEXT, preset, "", .unit = "NAME",
            .help = "a paper's defaults divided by the dataset's scale; `oocgnn list presets`; explicit options win"),
     OPTION(MOST_USED, "scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "scale of a registry dataset"),
@@ -102,12 +104,14 @@ const struct gnn_option gnn_run_options[] = {
            .source = "released scripts of Ginex and GNNDrive"),
     OPTION(MODEL, "lr", F64, lr, "0.003", .min = 1e-9, .max = 10, .help = "Adam's learning rate",
            .source = "released scripts of Ginex and GNNDrive"),
-    OPTION(MODEL, "weight-decay", F64, weight_decay, "0", .max = 1, .help = "added to the gradient, as torch.optim.Adam does"),
+    OPTION(MODEL, "weight-decay", F64, weight_decay, "0", .max = 1,
+           .help = "added to the gradient, as torch.optim.Adam does"),
 
     OPTION(BATCHES, "fanout", U32_LIST, fanout, "10,10,10", .max = GNN_FANOUT_MAX,
            .help = "neighbours per hop, from the seeds outward; its length is the number of layers. A node with more "
                    "neighbours is sampled: no hop takes all of any node"),
-    OPTION(BATCHES, "batch", U32, batch_size, "1000", .unit = "seeds", .min = 1, .max = 1 << 20, .help = "seeds per mini-batch"),
+    OPTION(BATCHES, "batch", U32, batch_size, "1000", .unit = "seeds", .min = 1, .max = 1 << 20,
+           .help = "seeds per mini-batch"),
     OPTION(MOST_USED, "epochs", U32, epochs, "1", .min = 1, .max = 100000, .help = "passes over the training nodes"),
     OPTION(BATCHES, "max-batches", U32, max_batches, "0",
            .help = "train only the first so many mini-batches of an epoch; 0 = all"),
@@ -115,8 +119,10 @@ const struct gnn_option gnn_run_options[] = {
            .help = "train so many mini-batches after the warm-up and extrapolate to the epoch; 0 = whole epochs"),
     OPTION(BATCHES, "warmup", U32, warmup, "0", .unit = "batches",
            .help = "mini-batches before those that --batches extrapolates from"),
-    OPTION(BATCHES, "sample-only", BOOL, sample_only, "no", .help = "the papers' \"-only\": sampling without extract and train"),
-    OPTION(BATCHES, "floyd-biased", BOOL, floyd_biased, "no", .help = "the released samplers' off-by-one, to match their traces",
+    OPTION(BATCHES, "sample-only", BOOL, sample_only, "no",
+           .help = "the papers' \"-only\": sampling without extract and train"),
+    OPTION(BATCHES, "floyd-biased", BOOL, floyd_biased, "no",
+           .help = "the released samplers' off-by-one, to match their traces",
            .source = "samplers of PyG+, Ginex, GNNDrive"),
     OPTION(BATCHES, "workers", U32, workers, "1", .min = 1, .max = GNN_RANKS_MAX,
            .help = "processes that train one model together, each --batch seeds a step of its own part of the training "
@@ -152,7 +158,8 @@ const struct gnn_option gnn_run_options[] = {
     OPTION(LIMITS, "io", CHOICE, io_engine, "uring", .choices = io_engines,
            .help = "engine of asynchronous reads; never changed behind your back"),
 
-    OPTION(MOST_USED, "memory", BYTES, memory_bytes, "0", .unit = "bytes", .help = "memory cap, page cache included; 0 = none"),
+    OPTION(MOST_USED, "memory", BYTES, memory_bytes, "0", .unit = "bytes",
+           .help = "memory cap, page cache included; 0 = none"),
     OPTION(LIMITS, "swap", BYTES, swap_bytes, "0", .unit = "bytes", .help = "swap allowed beyond the cap"),
     OPTION(LIMITS, "cap", CHOICE, cap_kind, "cgroup", .choices = cap_kinds,
            .help = "who enforces --memory: the kernel (page cache included), or the program over its own allocations "
