@@ -501,18 +501,21 @@ static uint64_t figure_of(const json_t *run, const char *name)
     return (uint64_t)json_integer_value(json_object_get(figures, name));
 }
 
-/* Packing that lasts long enough to be cut off: large mini-batches, a read at a time, or a partition at a time, with a
- * file of how far it is after each. */
+/* Packing that lasts long enough to be cut off: large mini-batches, a slow read at a time, or a partition at a time, with
+ * a file of how far it is after each. */
 #define PACKED "--system", "diskgnn", "--fanout", "10,10"
+#define SLOW_READS "--fault", "slow=0.2,slow-by=5ms"
 static const struct slow_packing {
-    const char *words[9];
+    const char *words[11];
     const char *begun; /* a file that is there from then on */
     bool kept;         /* what was packed is taken up */
 } slow_packings[] = {
-    {{PACKED, "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL},
+    {{PACKED, SLOW_READS, "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL},
      "*/diskgnn-*/*-cached.part",
      false},
-    {{PACKED, "--set", "diskgnn.checkpoint=1", "--set", "diskgnn.partitions=400", NULL}, "*/diskgnn-*/*-packing", true},
+    {{PACKED, SLOW_READS, "--set", "diskgnn.checkpoint=1", "--set", "diskgnn.partitions=400", NULL},
+     "*/diskgnn-*/*-packing",
+     true},
 };
 
 /* way 0: the supervisor is killed, 1: the worker, 2: Ctrl-C. */
