@@ -23,21 +23,21 @@ static int run_manual(int argc, char **argv);
 static int run_completion(int argc, char **argv);
 
 static const struct gnn_command commands[] = {
-    {"doctor", "what this machine can do, and how to get what is missing", gnn_cmd_doctor},
-    {"list", "systems, datasets, models, presets, profiles, params SYSTEM", gnn_cmd_list},
+    {"doctor", "check this machine and print the remedy for what is missing", gnn_cmd_doctor},
+    {"list", "list systems, datasets, models, presets, profiles, or params SYSTEM", gnn_cmd_list},
     {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
-    {"stats", "what a graph is like: lists, reach, rows a mini-batch, what caches catch", gnn_cmd_stats},
-    {"bound", "the least that any exact system reads: of a workload, of recorded runs", gnn_cmd_bound},
+    {"stats", "analyse a graph: degrees, reachable set, rows of a mini-batch, cache hit ratios", gnn_cmd_stats},
+    {"bound", "compute the minimum reads of a workload or of recorded runs", gnn_cmd_bound},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
-    {"sweep", "run every cell of a job file", gnn_cmd_sweep},
-    {"figure", "a paper's figure by its name: run, drawn, checked", gnn_cmd_figure},
+    {"sweep", "run every configuration of a job file", gnn_cmd_sweep},
+    {"figure", "reproduce a figure of a paper: run, draw and check it", gnn_cmd_figure},
     {"merge", "join databases of runs", gnn_cmd_merge},
-    {"report", "tables and plots of recorded runs", gnn_cmd_report},
-    {"baseline", "keep what a build or a database says, for later comparisons", gnn_cmd_baseline},
-    {"compare", "regression gate: two builds, databases or baselines", gnn_cmd_compare},
-    {"calibrate", "measure this machine into a profile of the simulated world", gnn_cmd_calibrate},
-    {"manual", "the manual page, for `man -l`", run_manual},
-    {"completion", "what a shell needs to complete commands: bash, zsh", run_completion},
+    {"report", "show recorded runs as tables, plots or a page", gnn_cmd_report},
+    {"baseline", "store the counters of a build or a database for later comparisons", gnn_cmd_baseline},
+    {"compare", "compare two builds, databases or baselines (regression gate)", gnn_cmd_compare},
+    {"calibrate", "measure this machine and write a profile for the simulated world", gnn_cmd_calibrate},
+    {"manual", "print the manual page, for `man -l`", run_manual},
+    {"completion", "print the completion script for bash or zsh", run_completion},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -49,11 +49,11 @@ static void print_help(FILE *out)
                 out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    (void)fputs(
-        "\n`oocgnn help COMMAND` tells more. Results go to stdout, everything else to stderr.\n" GNN_OPTION_TWICE
-        "Exit status: 0 done (oom and oot are results), 1 failed or cut short, 2 wrong usage,\n"
-        "3 regression found, 4 this machine lacks what was asked.\n",
-        out);
+    (void)fputs("\n`oocgnn help COMMAND` describes a command. Results go to stdout, everything else to "
+                "stderr.\n" GNN_OPTION_TWICE
+                "Exit status: 0 success (oom and timeout are results), 1 failure, 2 wrong usage,\n"
+                "3 regression found, 4 not available on this machine.\n",
+                out);
 }
 
 static const struct gnn_option no_options[] = {{.name = NULL}};

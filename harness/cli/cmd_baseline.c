@@ -21,9 +21,10 @@ struct baseline_config {
 /* clang-format off */
 static const struct gnn_option baseline_table[] = {
     OPTION("jobs", TEXT, jobs, "", .unit = "DIR",
-           .help = "folder with exact.ini and instructions.ini, which a build runs; empty: those of workloads/gate"),
-    OPTION("data", TEXT, data, "", .unit = "DIR", .help = "directory of the datasets for the runs of a build"),
-    OPTION("instructions", BOOL, instructions, "yes", .help = "count the instructions of a build's hot loops too"),
+           .help = "Directory with exact.ini and instructions.ini, which a build runs; empty = those of "
+                   "workloads/gate"),
+    OPTION("data", TEXT, data, "", .unit = "DIR", .help = "Directory of the datasets for the runs of a build"),
+    OPTION("instructions", BOOL, instructions, "yes", .help = "Also count the instructions of a build's hot loops"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -78,11 +79,11 @@ static enum gnn_status keep(const struct request *r, const char *dir, struct gnn
 
 int gnn_cmd_baseline(int argc, char **argv)
 {
-    static const struct gnn_command_line line = {
-        .usage = "usage: oocgnn baseline BUILD|DATABASE OUT [OPTION...]\n\n"
-                 "Writes what `oocgnn compare OUT HEAD` compares with. Accepted changes that OUT holds already stay.\n",
-        .table = baseline_table,
-        .word = take_word};
+    static const struct gnn_command_line line = {.usage = "usage: oocgnn baseline BUILD|DATABASE OUT [OPTION...]\n\n"
+                                                          "Writes the baseline file OUT for `oocgnn compare OUT HEAD`. "
+                                                          "Accepted changes in an existing OUT are kept.\n",
+                                                 .table = baseline_table,
+                                                 .word = take_word};
     struct gnn_err err = {0};
     struct request r = {.source = NULL};
     char dir[1024];

@@ -34,9 +34,11 @@ _Static_assert(offsetof(struct bound_config, run) == 0, "options of a run find t
 
 /* clang-format off */
 static const struct gnn_option own_table[] = {
-    OPTION("gpu-memory", BYTES, gpu_memory_bytes, "0", .help = "of GPUs that may hold rows beside --memory"),
+    OPTION("gpu-memory", BYTES, gpu_memory_bytes, "0",
+           .help = "Memory of GPUs that may hold feature rows in addition to --memory"),
     OPTION("accesses", U64, accesses, "1000000000", .min = 1, .max = 4294967294.0,
-           .help = "row accesses that this program keeps, 8.2 bytes of memory each; a workload with more is refused"),
+           .help = "Row accesses that this program stores, 8.2 bytes of memory each; a workload with more is "
+                   "rejected"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -182,7 +184,8 @@ int gnn_cmd_bound(int argc, char **argv)
             "       oocgnn bound RUN... [--db FILE]\n\n"
             "The least feature bytes that any exact system brings in for the mini-batches of a workload, with all\n"
             "memory as cache, and their least device time; of runs: into their records, as bound_ratio.\n\n",
-        .notes = "\nWithout --memory: at shares of the working set. A seed's mini-batches are those of `oocgnn run`.\n",
+        .notes = "\nWithout --memory, the limits are shares of the working set. The mini-batches are those of `oocgnn "
+                 "run`.\n",
         .words = "",
         .table = table,
         .word = take_run};

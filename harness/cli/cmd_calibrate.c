@@ -30,18 +30,19 @@ struct calibrate_options {
 /* clang-format off */
 static const struct gnn_option calibrate_table[] = {
     OPTION("device", TEXT, device, "", .unit = "PATH",
-           .help = "directory on the device to measure, or a large file to read there; empty: data if it is there, "
-                   "else ."),
+           .help = "Directory on the device to measure, or a large file to read there; empty = data if it exists, "
+                   "otherwise the current directory"),
     OPTION("size", BYTES, size_bytes, "2G", .unit = "BYTES", .min = 16777216, .max = 1099511627776.0,
-           .help = "of the file that is written into the directory; larger than the device's cache"),
+           .help = "Size of the file that is written into the directory; must be larger than the device's cache"),
     OPTION("out", TEXT, out, "", .unit = "FILE",
-           .help = "write the profile here; empty: this.ini where --profile this finds it, and this-quick.ini with "
-                   "--quick"),
+           .help = "Write the profile to this file; empty = this.ini where `--profile this` finds it, or "
+                   "this-quick.ini with --quick"),
     OPTION("verify", TEXT, verify, "", .unit = "PROFILE",
-           .help = "measure nothing: the simulated device against that profile's own read grid"),
+           .help = "Measure nothing: compare the simulated device with the read grid of this profile"),
     OPTION("quick", BOOL, quick, "no",
-           .help = "seconds instead of five minutes, 64M instead of --size; to try the command, not to rely on"),
-    OPTION("quiet", BOOL, quiet, "no", .help = "no progress"),
+           .help = "Take seconds instead of five minutes, with a file of 64M. The profile is for trying the command "
+                   "and is not accurate."),
+    OPTION("quiet", BOOL, quiet, "no", .help = "Print no progress"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -49,7 +50,7 @@ static const struct gnn_option calibrate_table[] = {
 static const struct gnn_command_line command_line = {
     .usage = "usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
              "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
-             "Needs the machine for itself, some five minutes, and fio.\n\n",
+             "Requires fio, an otherwise idle machine and about five minutes.\n\n",
     .table = calibrate_table};
 
 /* ---- the check ---- */

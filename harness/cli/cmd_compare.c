@@ -30,37 +30,42 @@ struct compare_config {
 /* clang-format off */
 static const struct gnn_option compare_table[] = {
     OPTION("jobs", TEXT, jobs, "", .unit = "DIR",
-           .help = "folder with exact.ini, instructions.ini and time.ini, which builds run; empty: workloads/gate"),
-    OPTION("data", TEXT, data, "", .unit = "DIR", .help = "directory of the datasets for the runs of builds"),
+           .help = "Directory with exact.ini, instructions.ini and time.ini, which builds run; empty = "
+                   "workloads/gate"),
+    OPTION("data", TEXT, data, "", .unit = "DIR", .help = "Directory of the datasets for the runs of builds"),
     OPTION("exact", BOOL, exact, "yes",
-           .help = "counts, digests and virtual times, which the same seed repeats: every change is red"),
+           .help = "Compare counts, digests and virtual times, which repeat exactly with the same seed; every "
+                   "change is red"),
     OPTION("instructions", BOOL, instructions, "yes",
-           .help = "instructions of the hot loops under valgrind; where there is none, a line says so"),
+           .help = "Compare instruction counts of the hot loops under valgrind; without valgrind, the part is "
+                   "reported as left out"),
     OPTION("tolerance", F64, tolerance_pct, "0.5", .unit = "PERCENT", .max = 100,
-           .help = "instruction counts that grow by more are red"),
+           .help = "Growth of an instruction count above which it is red"),
     OPTION("time", BOOL, time, "no",
-           .help = "measured time of two builds, in interleaved pairs of runs of time.ini: for a machine that does "
-                   "nothing else; wall time of an epoch and, with a GPU, the kernels' and copies' by its own events"),
-    OPTION("pairs", U32, pairs, "10", .min = 10, .max = GNN_PAIRS_MAX, .help = "pairs of runs before the first look"),
+           .help = "Compare measured times of two builds in interleaved pairs of runs of time.ini. The times are "
+                   "the wall time of an epoch and, with a GPU, its kernel and copy times. Requires an idle machine."),
+    OPTION("pairs", U32, pairs, "10", .min = 10, .max = GNN_PAIRS_MAX, .help = "Pairs of runs before the first look"),
     OPTION("pairs-max", U32, pairs_max, "40", .min = 10, .max = GNN_PAIRS_MAX,
-           .help = "pairs after which an open question is left open; twice as many at every look until then"),
+           .help = "Largest number of pairs; the number doubles at each look until then, and an undecided time "
+                   "stays undecided"),
     OPTION("margin", F64, margin_pct, "1", .unit = "PERCENT", .max = 100,
-           .help = "red has to be slower than this, with certainty"),
+           .help = "Slowdown above which a time is red, if it is certain"),
     OPTION("limit", F64, limit_pct, "3", .unit = "PERCENT", .min = 0.01, .max = 100,
-           .help = "fine has to be slower by less than this, with certainty; between the two more pairs are taken"),
+           .help = "Slowdown below which a time is fine, if it is certain; between --margin and --limit more pairs "
+                   "are run"),
     OPTION("alpha", F64, alpha, "0.01", .min = 1e-9, .max = 0.5,
-           .help = "chance of a wrong red among all times together, before it is confirmed"),
-    OPTION("seed", U64, seed, "1", .help = "of the order within pairs and of the intervals"),
-    OPTION("samples", TEXT, samples, "", .unit = "FILE", .help = "write every pair's times to this CSV file"),
+           .help = "Probability of a wrong red among all times together, before it is confirmed"),
+    OPTION("seed", U64, seed, "1", .help = "Seed for the order within pairs and for the intervals"),
+    OPTION("samples", TEXT, samples, "", .unit = "FILE", .help = "Write the times of every pair to this CSV file"),
     OPTION("accept", TEXT, accept, "", .unit = "REASON",
-           .help = "accept what is red in exact values and instruction counts, and keep the reason; where BASE is a "
-                   "baseline file it gets the new values"),
+           .help = "Accept red exact values and instruction counts, and store this reason; a baseline file as BASE "
+                   "gets the new values"),
     OPTION("accepted", TEXT, accepted, "", .unit = "FILE",
-           .help = "where accepted changes are kept; empty: BASE, where that is a baseline file"),
-    OPTION("markdown", BOOL, markdown, "no", .help = "print Markdown"),
+           .help = "File that stores accepted changes; empty = BASE, if that is a baseline file"),
+    OPTION("markdown", BOOL, markdown, "no", .help = "Print Markdown"),
     OPTION("summary", TEXT, summary, "", .unit = "FILE",
-           .help = "append Markdown to this file, such as a CI's $GITHUB_STEP_SUMMARY"),
-    OPTION("rows", U32, rows, "50", .help = "lines of each kind that are shown"),
+           .help = "Append Markdown to this file, such as a CI's $GITHUB_STEP_SUMMARY"),
+    OPTION("rows", U32, rows, "50", .help = "Largest number of lines shown of each kind"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -225,10 +230,10 @@ static enum gnn_status compare(struct request *r, const char *dir, struct gnn_er
 int gnn_cmd_compare(int argc, char **argv)
 {
     static const struct gnn_command_line line = {
-        .usage = "usage: oocgnn compare BASE HEAD [OPTION...]\n\n"
-                 "BASE and HEAD are builds (programs), databases of runs, or baseline files of `oocgnn baseline`. Exit "
-                 "status 3:\n"
-                 "something got worse. Times are judged between two builds only, and never from one run.\n\n",
+        .usage =
+            "usage: oocgnn compare BASE HEAD [OPTION...]\n\n"
+            "BASE and HEAD are builds (programs), databases of runs, or baseline files of `oocgnn baseline`. Exit\n"
+            "status 3 means that something got worse. Times are compared between two builds only, over many runs.\n\n",
         .table = compare_table,
         .word = take_word};
     struct gnn_err err = {0};

@@ -19,8 +19,8 @@ struct doctor_config {
 /* clang-format off */
 static const struct gnn_option doctor_table[] = {
     OPTION("data", TEXT, dir, "", .unit = "DIR",
-           .help = "directory that holds the datasets; empty: data if it is there, else ."),
-    OPTION("json", BOOL, json, "no", .help = "one JSON object per finding"),
+           .help = "Directory of the prepared datasets; empty = data if it exists, otherwise the current directory"),
+    OPTION("json", BOOL, json, "no", .help = "Print one JSON object for each finding"),
     {.name = NULL},
 };
 /* clang-format on */

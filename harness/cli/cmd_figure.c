@@ -42,25 +42,28 @@ static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WOR
 /* clang-format off */
 static const struct gnn_option figure_table[] = {
     OPTION("list", BOOL, list, "no",
-           .help = "every figure and table of the papers, what there is of it, and the minutes that are left"),
-    OPTION("all", BOOL, all, "no", .help = "every figure that can be had"),
+           .help = "List every figure and table of the papers, with recorded runs, minutes left, and the reason "
+                   "where it cannot be made"),
+    OPTION("all", BOOL, all, "no", .help = "Make every figure that can be made"),
     OPTION("check", BOOL, check, "no",
-           .help = "run and draw nothing: what holds of what is recorded; with --all a summary"),
-    OPTION("run", BOOL, run, "yes", .help = "run the cells that are missing"),
+           .help = "Run and draw nothing: check the papers' findings against the recorded runs; with --all, print a "
+                   "summary"),
+    OPTION("run", BOOL, run, "yes", .help = "Run the configurations that have no record yet"),
     OPTION("world", CHOICE, world, "simulated", .choices = worlds,
-           .help = "the paper's machine as a profile, or this one with the paper's accelerator as a model"),
+           .help = "World of the runs: `simulated` on the profile of the paper's machine, or `measured` on this "
+                   "machine with a model of the paper's accelerator"),
     OPTION("scale", TEXT, scale, OF_THE_FIGURE, .unit = "1/K",
-           .help = "of the dataset; memory, batch and the preset's figures are divided too"),
+           .help = "Scale of the dataset; memory limits, batch and the values of the preset are divided, too"),
     OPTION("fix", TEXT, fix, "", .unit = "KEY=VALUE",
-           .help = "of every cell: a part of the figure, as with dataset=papers100m; may stand several times, a key "
-                   "once; findings about others are left out"),
-    OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "runs of each cell"),
-    OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "CELLS",
-           .help = "simulated cells that run at a time"),
-    OPTION("any-build", BOOL, any_build, "no", .help = "take recorded runs of other builds too"),
-    OPTION("db", TEXT, db, "figures.db", .unit = "FILE", .help = "database of the cells"),
-    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory of the datasets of the measured world"),
-    OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "directory of pictures, CSV files and captions"),
+           .help = "Restrict the figure to configurations with this value, such as dataset=papers100m; may be given "
+                   "several times, once for each key. Findings about other values are left out."),
+    OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "Runs of each configuration"),
+    OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "RUNS",
+           .help = "Simulated runs at a time"),
+    OPTION("any-build", BOOL, any_build, "no", .help = "Also use recorded runs of other builds"),
+    OPTION("db", TEXT, db, "figures.db", .unit = "FILE", .help = "Database of the runs"),
+    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "Directory of the datasets for the measured world"),
+    OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "Directory of pictures, CSV files and captions"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -621,9 +624,9 @@ int gnn_cmd_figure(int argc, char **argv)
 {
     static const struct gnn_command_line line = {
         .usage = "usage: oocgnn figure ID... [OPTION...]\n       oocgnn figure --list | --all [OPTION...]\n\n"
-                 "Makes a paper's figure: runs the cells that are missing, prints the table, draws PNG, SVG and\n"
-                 "PDF with the CSV behind them, and says which of the paper's findings hold. Cut off, it goes on\n"
-                 "where it was.\n\n",
+                 "Reproduces a figure of a paper. Runs the configurations that have no record yet, prints the table,\n"
+                 "draws PNG, SVG and PDF with their CSV, and checks which of the paper's findings hold.\n"
+                 "An interrupted command continues where it stopped when it is repeated.\n\n",
         .table = figure_table,
         .word = take_id,
         .repeated = "fix",

@@ -169,7 +169,7 @@ int gnn_cmd_list(int argc, char **argv)
 {
     /* clang-format off */
     static const struct gnn_option table[] = {
-        {.name = "markdown", .type = GNN_OPT_BOOL, .def = "no", .help = "params as the table of a README"},
+        {.name = "markdown", .type = GNN_OPT_BOOL, .def = "no", .help = "Print parameters as the table of a README"},
         {.name = NULL},
     };
     /* clang-format on */

@@ -16,7 +16,7 @@ struct merge_config {
 #define OPTION(...) GNN_OPTION(merge_config, __VA_ARGS__)
 
 static const struct gnn_option merge_table[] = {
-    OPTION("quiet", BOOL, quiet, "no", .help = "no line for each database"),
+    OPTION("quiet", BOOL, quiet, "no", .help = "Print no line for each database"),
     {.name = NULL},
 };
 

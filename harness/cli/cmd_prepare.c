@@ -27,18 +27,21 @@ struct prepare_config {
 
 /* clang-format off */
 static const struct gnn_option prepare_table[] = {
-    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory that holds the prepared datasets"),
-    OPTION("out", TEXT, out_dir, "", .unit = "DIR", .help = "write the dataset here instead of below --data"),
-    OPTION("scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "generate at this scale"),
+    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "Directory of the prepared datasets"),
+    OPTION("out", TEXT, out_dir, "", .unit = "DIR",
+           .help = "Write the dataset to this directory instead of below --data"),
+    OPTION("scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "Scale of the generated dataset"),
     OPTION("recipe", TEXT, recipe, "", .unit = "FILE",
-           .help = "generate by this recipe (`oocgnn stats --recipe-from`); what it states wins over options"),
-    OPTION("from", TEXT, from, "", .unit = "DIR|FILE", .help = "import from here"),
+           .help = "Generate by this recipe (`oocgnn stats --recipe-from` writes one). Values of the recipe win "
+                   "over options."),
+    OPTION("from", TEXT, from, "", .unit = "DIR|FILE", .help = "Directory or file to import"),
     OPTION("format", CHOICE, format, "ogb", .choices = gnn_import_formats,
-           .help = "of the input: NumPy directory, SNAP edge list, or triples of a knowledge graph"),
-    OPTION("split", TEXT, split, "", .unit = "SUBDIR", .help = "sub-directory of --from that holds the splits"),
-    OPTION("check", BOOL, check, "no", .help = "verify checksums and invariants of the dataset named, change nothing"),
-    OPTION("quick", BOOL, quick, "no", .help = "with --check: meta and sizes only"),
-    OPTION("quiet", BOOL, quiet, "no", .help = "no progress"),
+           .help = "Format of the input: NumPy directory, SNAP edge list, or triples of a knowledge graph"),
+    OPTION("split", TEXT, split, "", .unit = "SUBDIR", .help = "Subdirectory of --from that holds the splits"),
+    OPTION("check", BOOL, check, "no",
+           .help = "Verify checksums and invariants of the named dataset; change nothing"),
+    OPTION("quick", BOOL, quick, "no", .help = "Check only meta and file sizes, with --check"),
+    OPTION("quiet", BOOL, quiet, "no", .help = "Print no progress"),
     {.name = NULL},
 };
 /* clang-format on */

@@ -32,27 +32,27 @@ struct report_config {
 
 /* clang-format off */
 static const struct gnn_option report_table[] = {
-    OPTION("db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "database to read"),
-    OPTION("last", U32, last, "0", .unit = "RUNS", .max = RUNS_MAX, .help = "the last N runs"),
+    OPTION("db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "Database to read"),
+    OPTION("last", U32, last, "0", .unit = "RUNS", .max = RUNS_MAX, .help = "Show the last N runs"),
     OPTION("comparison", BOOL, comparison, "no",
-           .help = "every run of the newest run's workload; the default without RUN and --last"),
+           .help = "Compare every run of the newest run's workload; the default without RUN and --last"),
     OPTION("series", TEXT, series, "", .unit = "OPTION",
-           .help = "the comparison over this option of `oocgnn run` (memory, SYSTEM.NAME): its values side by side, "
-                   "and only runs that agree with their system's newest in everything else"),
+           .help = "Compare runs over the values of this option of `oocgnn run` (memory, SYSTEM.NAME). Runs that "
+                   "differ from their system's newest run in another option are left out."),
     OPTION("where", TEXT, where, "", .unit = "OPTION=VALUE",
-           .help = "the comparison among runs with this value of an option; may stand several times"),
+           .help = "Restrict the comparison to runs with this value of an option; may be given several times"),
     OPTION("plot", TEXT, plot_dir, "", .unit = "DIR",
-           .help = "draw epoch time and stage split into this directory (PNG and SVG)"),
-    OPTION("markdown", BOOL, markdown, "no", .help = "a Markdown table"),
-    OPTION("json", BOOL, json, "no", .help = "one JSON object per run"),
+           .help = "Draw epoch time and stage split into this directory (PNG and SVG)"),
+    OPTION("markdown", BOOL, markdown, "no", .help = "Print a Markdown table"),
+    OPTION("json", BOOL, json, "no", .help = "Print one JSON object for each run"),
     OPTION("csv", BOOL, csv, "no",
-           .help = "comma-separated values, a row a run, with the percentiles of what was timed"),
+           .help = "Print comma-separated values, one row for each run, with the percentiles of timed operations"),
     OPTION("html", TEXT, html, "", .unit = "FILE",
-           .help = "write one page that holds everything and needs nothing else: summary, runs, time series, the "
-                   "difference of two runs; of the last 2048 runs where none are chosen"),
+           .help = "Write one self-contained page with summary, runs, time series and the difference of two runs; "
+                   "without RUN, of the last 2048 runs"),
     OPTION("figures", TEXT, figures, "", .unit = "DIR",
-           .help = "with --html: the pictures of this folder too, with their CSV files and captions"),
-    OPTION("points", BOOL, points, "no", .help = "with --json: the time series of the probes too"),
+           .help = "Include the pictures of this directory with their CSV files and captions, with --html"),
+    OPTION("points", BOOL, points, "no", .help = "Include the time series of the probes, with --json"),
     {.name = NULL},
 };
 /* clang-format on */

@@ -14,7 +14,7 @@ static const struct gnn_option set_table[] = {
      .unit = "SYSTEM.NAME=VALUE",
      .def = "",
      .group = "Most used",
-     .help = "a system's parameter; `oocgnn list params SYSTEM` has them"},
+     .help = "Parameter of a system; `oocgnn list params SYSTEM` prints them"},
     {.name = NULL},
 };
 

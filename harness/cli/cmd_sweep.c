@@ -25,23 +25,25 @@ struct sweep_config {
 
 /* clang-format off */
 static const struct gnn_option sweep_table[] = {
-    OPTION("db", TEXT, db, IN_JOB_FILE, .unit = "FILE", .help = "database for every cell; wins over the job file"),
+    OPTION("db", TEXT, db, IN_JOB_FILE, .unit = "FILE", .help = "Database of all runs; wins over the job file"),
     OPTION("data", TEXT, data_dir, IN_JOB_FILE, .unit = "DIR",
-           .help = "directory of the datasets for every cell; wins over the job file"),
+           .help = "Directory of the datasets; wins over the job file"),
     OPTION("dry-run", BOOL, dry_run, "no",
-           .help = "check every cell, print the expanded plan, and what earlier runs say it will take"),
+           .help = "Check every configuration, print the plan, and estimate time and disk space from earlier runs"),
     OPTION("resume", BOOL, resume, "no",
-           .help = "pass over cells that the database holds as ok, oom, gpu_oom or oot, with every option and "
-                   "parameter, the profile and the build the same"),
-    OPTION("any-build", BOOL, any_build, "no", .help = "with --resume: runs of other builds count too"),
-    OPTION("json", BOOL, json, "no", .help = "one JSON object per cell"),
-    OPTION("keep-going", BOOL, keep_going, "yes", .help = "go on after a cell that failed"),
-    OPTION("prepare", BOOL, prepare, "yes", .help = "generate datasets of the registry that a cell needs"),
+           .help = "Skip configurations with a recorded result (ok, oom, gpu_oom or timeout) of the same build, "
+                   "profile, options and parameters"),
+    OPTION("any-build", BOOL, any_build, "no",
+           .help = "Also skip configurations with a result of another build, with --resume"),
+    OPTION("json", BOOL, json, "no", .help = "Print one JSON object for each run"),
+    OPTION("keep-going", BOOL, keep_going, "yes", .help = "Continue after a failed run"),
+    OPTION("prepare", BOOL, prepare, "yes", .help = "Generate the registry datasets that the runs need"),
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 1000, .unit = "TIMES",
-           .help = "run every cell so often, round by round, those of one workload side by side and in turns first"),
-    OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "CELLS",
-           .help = "simulated cells that run at a time, a process each; measured ones have the machine alone"),
-    OPTION("cell", U32, cell, "0", .unit = "NUMBER", .help = "only this cell of the plan; 0 = all"),
+           .help = "Rounds over all configurations. The systems of one workload run one after the other, and each "
+                   "round changes their order."),
+    OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "RUNS",
+           .help = "Simulated runs at a time, each in a process of its own; measured runs have the machine alone"),
+    OPTION("cell", U32, cell, "0", .unit = "NUMBER", .help = "Run only this configuration of the plan; 0 = all"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -186,9 +188,10 @@ int gnn_cmd_sweep(int argc, char **argv)
 {
     static const struct gnn_command_line line = {
         .usage = "usage: oocgnn sweep JOBFILE [OPTION...]\n\n",
-        .notes = "\nA job file is INI: [global] first, one section per case; keys are options of `oocgnn run` or\n"
-                 "system.key. A key with several values makes a grid: `a | b`, `a, b`, `1..8`, `8G..128G*2`,\n"
-                 "`10..50+20`. `include = FILE` takes another file's [global], and in [global] its cases too.\n",
+        .notes =
+            "\nA job file is INI: first [global], then one section for each case. Keys are options of `oocgnn run` or\n"
+            "system.key. Several values make a grid: `a | b`, `a, b`, `1..8`, `8G..128G*2`, `10..50+20`.\n"
+            "`include = FILE` reads the [global] of another file; in [global], also the other file's cases.\n",
         .table = sweep_table,
         .word = take_job_file};
     struct gnn_err err = {0};

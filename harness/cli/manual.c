@@ -66,20 +66,20 @@ static void print_ends(void)
 {
     static const char *const rest =
         ".SH EXIT STATUS\n"
-        ".TP\n0\ndone; out of memory and out of time are results and end here too\n"
-        ".TP\n1\nthe run failed or was cut short\n"
+        ".TP\n0\nsuccess; out of memory and timeout are results, too\n"
+        ".TP\n1\nthe run failed\n"
         ".TP\n2\nwrong usage\n"
         ".TP\n3\n\\fBoocgnn compare\\fR found a regression\n"
-        ".TP\n4\nthis machine lacks what was asked\n"
+        ".TP\n4\na required feature is not available on this machine\n"
         ".SH ENVIRONMENT\n"
-        ".TP\n\\fBXDG_DATA_HOME\\fR, \\fBHOME\\fR\nwhere a user's own hardware profiles, presets and jobs are: "
+        ".TP\n\\fBXDG_DATA_HOME\\fR, \\fBHOME\\fR\nlocation of a user's own hardware profiles, presets and gate jobs: "
         "oocgnn/, "
-        "oocgnn/presets/ and oocgnn/gate/ below the first, or .local/share/oocgnn/ below the second\n"
-        ".TP\n\\fBOPENBLAS_CORETYPE\\fR\nthe kernels OpenBLAS multiplies with; where it is not set, and the library "
-        "does not know the processor, the program sets it by what the processor can do, for what it starts too\n"
-        ".TP\n\\fBTMPDIR\\fR\nwhere \\fBoocgnn compare\\fR keeps the databases of its runs until it ends\n"
+        "oocgnn/presets/ and oocgnn/gate/ in the first, or .local/share/oocgnn/ in the second\n"
+        ".TP\n\\fBOPENBLAS_CORETYPE\\fR\nkernels of OpenBLAS; if it is not set and the library does not "
+        "recognise the processor, the program sets it from the processor's features, also for its workers\n"
+        ".TP\n\\fBTMPDIR\\fR\nlocation of the temporary databases of \\fBoocgnn compare\\fR\n"
         ".SH FILES\n"
-        ".TP\n\\fIoocgnn.db\\fR\nthe record of runs, SQLite; the names of its columns are those of "
+        ".TP\n\\fIoocgnn.db\\fR\nSQLite database of the recorded runs; its columns have the names of "
         "\\fB\\-\\-json\\fR\n"
         ".TP\n\\fIdata/\\fR\nprepared datasets\n"
         ".SH SEE ALSO\n"
@@ -96,10 +96,10 @@ void gnn_manual_print(const struct gnn_command *commands, uint32_t count, const 
         ".SH NAME\noocgnn \\- out\\-of\\-core training of graph neural networks, measured\n"
         ".SH SYNOPSIS\n\\fBoocgnn\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
         ".SH DESCRIPTION\n"
-        "Trains graph neural networks whose graph and features do not fit in memory, with published systems as "
-        "C over one set of primitives, under a memory cap on a real disk or on a simulated machine, and records "
-        "every number with how it was obtained. Results go to standard output, everything else to standard "
-        "error.\n"
+        "Trains graph neural networks whose graph and features do not fit in memory, with published systems "
+        "that are implemented in C on shared primitives. Runs have a memory limit, on a real disk or on a simulated "
+        "machine. Every number is recorded with its conditions. Results go to standard output, everything else to "
+        "standard error.\n"
         ".PP\n",
         stdout);
     for (uint32_t i = 0; i < count; i++) {
@@ -178,7 +178,7 @@ static void print_zsh(const struct gnn_command *commands, uint32_t count)
                 (void)fprintf(stdout, "%s%c", *c == ':' ? "\\" : "", *c);
         (void)fputs("'\n", stdout);
     }
-    (void)fputs("        'help:what a command does'\n    )\n"
+    (void)fputs("        'help:describe a command'\n    )\n"
                 "    if ((CURRENT == 2)); then\n        _describe command commands\n        return\n    fi\n"
                 "    local command=$words[2]\n    shift words\n    ((CURRENT--))\n    case $command in\n"
                 "    (help) _describe command commands ;;\n",

@@ -7,10 +7,8 @@
 #include "harness/cli/commands.h"
 #include "harness/oocgnn.h"
 
-/* What help and manual page say of an option that stands twice. */
-#define GNN_OPTION_TWICE                                                                                               \
-    "Of an option that stands twice the later value counts, so that what is added to a command wins;\n"                \
-    "--set, --where and --fix add up.\n"
+/* The rule for an option that is given twice, for help and manual page. */
+#define GNN_OPTION_TWICE "If an option is given twice, the last value wins. --set, --where and --fix accumulate.\n"
 
 enum gnn_shell { GNN_SHELL_NONE, GNN_SHELL_BASH, GNN_SHELL_ZSH };
 

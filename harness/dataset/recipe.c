@@ -17,53 +17,54 @@
 
 /* clang-format off */
 const struct gnn_option gnn_generate_table[] = {
-    {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "of every random choice"},
+    {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "Seed for every random choice"},
     {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
-     .help = "feature width; 0 = the dataset's own"},
+     .help = "Feature width; 0 = the dataset's own"},
     {.name = "id_bytes", .offset = offsetof(struct gnn_generate_options, id_width), .type = GNN_OPT_CHOICE,
      .unit = "bytes", .def = "4", .choices = gnn_id_width_words,
-     .help = "of a neighbour ID on disk: `indices`, or `indices-8`"},
+     .help = "Width of a neighbour ID on disk: 4 writes `indices`, 8 writes `indices-8`"},
     {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
-     .help = "generating threads, which do not change the result; 0 = one per core"},
+     .help = "Threads that generate; 0 = one for each core. The number does not change the result."},
     {OPTION(homophily), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "share of edges that stay inside a class; -1 = the dataset's own, 0.7 unless it has a reach"},
+     .help = "Share of edges that stay inside a class; -1 = the dataset's own, or 0.7 without a reachable set"},
     {OPTION(popularity), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 4,
-     .help = "Zipf exponent of how often a node is a neighbour, above 1 with a reach alone; 0 = all alike, -1 = the "
-             "dataset's own"},
+     .help = "Zipf exponent of how often a node is a neighbour; values above 1 need a reachable set; 0 = uniform, "
+             "-1 = the dataset's own"},
     {OPTION(locality), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "share of a node's neighbours within the 1 % of node IDs around it; -1 = the dataset's own"},
+     .help = "Share of a node's neighbours within the 1 % of node IDs around it; -1 = the dataset's own"},
     {OPTION(degree_exponent), .type = GNN_OPT_F64, .def = "0", .min = 0, .max = 10,
-     .help = "alpha of the in-degrees' power law, above 2; 0 = the dataset's own"},
+     .help = "Exponent of the in-degrees' power law, above 2; 0 = the dataset's own"},
     {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
-     .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
+     .help = "Share of nodes with a wrong label, so that no model reaches 100 %"},
     {OPTION(signal), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 10,
-     .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours; -1 = "
-             "0.75, with a reach 3"},
+     .help = "Distance of the class centroids, divided by the noise; small values make the neighbours necessary; -1 "
+             "= 0.75, or 3 with a reachable set"},
     {OPTION(reach), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "share of the nodes that mini-batches ever see: a set, closed under neighbours, that holds all splits; "
-             "0 = none, and Zipf's own popularity and the usual homophily with it, -1 = the dataset's own"},
+     .help = "Share of the nodes in the reachable set, which holds all splits and all their neighbours; 0 = no such "
+             "set, with plain Zipf popularity and homophily; -1 = the dataset's own"},
     {OPTION(spread), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "with a reach: share of the node IDs that it lies among, the first ones; 0 or 1 = all, -1 = the "
+     .help = "Share of the node IDs, from 0 up, that the reachable set is distributed over; 0 or 1 = all, -1 = the "
              "dataset's own"},
     {OPTION(empty), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 0.999,
-     .help = "with a reach: share of its nodes without a neighbour; -1 = the dataset's own"},
+     .help = "Share of the reachable set's nodes without neighbours; -1 = the dataset's own"},
     {OPTION(list_mean), .type = GNN_OPT_F64, .unit = "edges", .def = "-1", .min = -1, .max = 1e6,
-     .help = "with a reach: neighbours of its other nodes; 0 = what the whole graph's edges give, -1 = the dataset's "
-             "own"},
+     .help = "Mean number of neighbours of the other nodes of the reachable set; 0 = from the edges of the whole "
+             "graph, -1 = the dataset's own"},
     {OPTION(train_empty), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 0.999,
-     .help = "with train_mean: share of the training nodes without a neighbour; -1 = the dataset's own"},
+     .help = "Share of the training nodes without neighbours, with train_mean; -1 = the dataset's own"},
     {OPTION(train_mean), .type = GNN_OPT_F64, .unit = "edges", .def = "-1", .min = -1, .max = 1e6,
-     .help = "with a reach: neighbours of the other training nodes; 0 = as all of it, -1 = the dataset's own"},
+     .help = "Mean number of neighbours of the other training nodes, in a reachable set; 0 = as in the whole set, "
+             "-1 = the dataset's own"},
     {OPTION(hub_shift), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "with a reach: share of it below which popularity is flat; -1 = the dataset's own"},
+     .help = "Share of the reachable set below which popularity is constant; -1 = the dataset's own"},
     {OPTION(coupling), .type = GNN_OPT_F64, .def = "-2", .min = -2, .max = 1,
-     .help = "with a reach: share of it whose lists are as long as the node is popular, below 0 as short; -2 = the "
-             "dataset's own"},
+     .help = "Share of the reachable set whose number of neighbours follows popularity; a negative share follows it "
+             "inversely; -2 = the dataset's own"},
     {OPTION(votes), .type = GNN_OPT_U32, .unit = "entries", .def = "16", .min = 0, .max = 64,
-     .help = "with a reach: entries of a training, validation or test node's list that decide its label; 0 = its class "
-             "does, as where the list is empty"},
+     .help = "Neighbours of a training, validation or test node that decide its label, in a reachable set; 0 = the "
+             "node's class decides, as for nodes without neighbours"},
     {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
-     .help = "kron alone: 2^levels nodes; 0 = its 23"},
+     .help = "Levels of the graph `kron`, which has 2^levels nodes; 0 = 23"},
     {0},
 };
 /* clang-format on */

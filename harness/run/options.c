@@ -46,150 +46,159 @@ _Static_assert(sizeof worlds / sizeof *worlds == GNN_WORLD_SIMULATED + 2, "a nam
 /* clang-format off */
 const struct gnn_option gnn_run_options[] = {
     OPTION(MOST_USED, "system", TEXT, system, "", .unit = "NAME",
-           .help = "system to run; `oocgnn list systems` names them"),
+           .help = "System to run; `oocgnn list systems` prints the names"),
     OPTION(MOST_USED, "dataset", TEXT, dataset, "", .unit = "NAME|DIR",
-           .help = "registry name, name of an import, or a dataset directory (with a '/')"),
+           .help = "Registry name, name of an import, or a dataset directory (with a '/')"),
     OPTION(DATASET, "data", TEXT, data_dir, "data", .unit = "DIR",
-           .help = "directory that holds the prepared datasets"),
+           .help = "Directory of the prepared datasets"),
     OPTION(MOST_USED, "preset", TEXT, preset, "", .unit = "NAME",
-           .help = "a paper's defaults divided by the dataset's scale; `oocgnn list presets`; explicit options win"),
-    OPTION(MOST_USED, "scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "scale of a registry dataset"),
+           .help = "Settings of a paper, divided by the dataset's scale; `oocgnn list presets` prints the names. "
+                   "Options that are given explicitly win."),
+    OPTION(MOST_USED, "scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "Scale of a registry dataset"),
     OPTION(DATASET, "dim", U32, dim, "0", .unit = "floats", .max = GNN_DIM_MAX,
-           .help = "feature width to use; 0 takes the only one prepared"),
+           .help = "Feature width; 0 = the only width that is prepared"),
     OPTION(DATASET, "id-bytes", CHOICE, id_width, "4", .unit = "bytes", .choices = gnn_id_width_words,
-           .help = "neighbour IDs on disk to use: `indices`, or `indices-8` as most released systems store them"),
+           .help = "Width of neighbour IDs on disk: 4 reads `indices`, 8 reads `indices-8`, as most released "
+                   "systems do"),
 
     OPTION(DATASET, "generate", TEXT, generate, "", .unit = "A=B,C=D",
-           .help = "options of `oocgnn prepare` for a computed graph (simulated world, registry name): reach, spread "
-                   "and so on"),
+           .help = "Options of `oocgnn prepare` for a computed graph (simulated world, registry name), such as "
+                   "reach or spread"),
 
     OPTION(LINKS, "task", CHOICE, task, "nodes", .choices = tasks,
-           .help = "what is learned: nodes: classes of nodes from their features; link: edges of a knowledge graph, "
-                   "with vectors of --dim (0 = 100) for its nodes"),
+           .help = "Task: `nodes` learns classes of nodes from their features; `link` learns edges of a knowledge "
+                   "graph with vectors of --dim floats (0 = 100) for its nodes"),
     OPTION(LINKS, "decoder", CHOICE, decoder, "distmult", .choices = gnn_decoder_words,
-           .help = "--task link: what scores an edge", .source = "MariusGNN, section 7.1"),
+           .help = "Decoder that scores an edge, with --task link", .source = "MariusGNN, section 7.1"),
     OPTION(LINKS, "encoder", BOOL, encoder, "no",
-           .help = "--task link: score the output of --model over --fanout instead of the vectors themselves"),
+           .help = "Score the output of --model over --fanout instead of the vectors themselves, with --task link"),
     OPTION(LINKS, "optimizer", CHOICE, optimizer, "adagrad", .choices = gnn_optimizer_words,
-           .help = "--task link: of vectors, relations and encoder",
+           .help = "Optimizer of vectors, relations and encoder, with --task link",
            .source = "Marius, section 2.1; MariusGNN artifact"),
     OPTION(LINKS, "embedding-lr", F64, embedding_lr, "0.1", .min = 1e-9, .max = 10,
-           .help = "--task link: learning rate of vectors, relations and encoder", .source = "MariusGNN artifact"),
+           .help = "Learning rate of vectors, relations and encoder, with --task link", .source = "MariusGNN artifact"),
     OPTION(LINKS, "negatives", U32, negatives, "500", .unit = "nodes", .min = 1, .max = 1 << 20,
-           .help = "--task link: nodes that the edges of a chunk are compared with, on each side",
+           .help = "Negative nodes that the edges of a chunk are compared with, on each side, with --task link",
            .source = "MariusGNN artifact"),
     OPTION(LINKS, "chunks", U32, chunks, "10", .min = 1, .max = 1 << 16,
-           .help = "--task link: parts of a mini-batch whose edges share their negatives",
+           .help = "Parts of a mini-batch whose edges share their negatives, with --task link",
            .source = "MariusGNN artifact"),
     OPTION(LINKS, "degree-share", F64, degree_share, "0.5", .max = 1,
-           .help = "--task link: share of the negatives that are ends of the mini-batch's edges; the others are "
-                   "uniform",
+           .help = "Share of the negatives that are ends of the mini-batch's edges, with --task link; the others "
+                   "are uniform",
            .source = "MariusGNN artifact"),
     OPTION(LINKS, "candidates", U32, candidates, "0", .unit = "nodes", .max = 1 << 24,
-           .help = "--task link: nodes that an edge is ranked among, half of them ends of edges; 0 = all, without "
-                   "those that make a true edge",
+           .help = "Nodes that an edge is ranked among, half of them ends of edges, with --task link; 0 = all nodes "
+                   "except those that make a true edge",
            .source = "MariusGNN artifact: 2000, or all on FB15k-237"),
-    OPTION(MODEL, "model", CHOICE, model, "sage", .choices = gnn_model_names, .help = "what is trained",
+    OPTION(MODEL, "model", CHOICE, model, "sage", .choices = gnn_model_names, .help = "GNN model to train",
            .source = "GNNDrive, section 5"),
     OPTION(MODEL, "hidden", U32, hidden, "256", .unit = "floats", .min = 1, .max = 4096,
-           .help = "hidden width (GAT: channels per head)", .source = "GNNDrive, section 5; released scripts"),
-    OPTION(MODEL, "heads", U32, heads, "4", .min = 1, .max = 64, .help = "attention heads (GAT)",
+           .help = "Hidden width; for GAT, the width of each head", .source = "GNNDrive, section 5; released scripts"),
+    OPTION(MODEL, "heads", U32, heads, "4", .min = 1, .max = 64, .help = "Attention heads of GAT",
            .source = "GNNDrive's released GAT script"),
     OPTION(MODEL, "gat-width-total", BOOL, gat_width_total, "no",
-           .help = "divide the hidden width by the heads instead of giving it to each",
+           .help = "Divide the hidden width by the heads instead of giving it to each head",
            .source = "choice beside GNNDrive's"),
     OPTION(MODEL, "gcn-norm", CHOICE, gcn_norm, "released", .choices = gcn_norms,
-           .help = "column factor of GCN's edge weights", .source = "GNNDrive's released GCN script"),
-    OPTION(MODEL, "dropout", F64, dropout, "0.5", .max = 0.99, .help = "rate after each hidden layer",
+           .help = "Column factor of GCN's edge weights", .source = "GNNDrive's released GCN script"),
+    OPTION(MODEL, "dropout", F64, dropout, "0.5", .max = 0.99, .help = "Dropout rate after each hidden layer",
            .source = "released scripts of Ginex and GNNDrive"),
-    OPTION(MODEL, "lr", F64, lr, "0.003", .min = 1e-9, .max = 10, .help = "Adam's learning rate",
+    OPTION(MODEL, "lr", F64, lr, "0.003", .min = 1e-9, .max = 10, .help = "Learning rate of Adam",
            .source = "released scripts of Ginex and GNNDrive"),
     OPTION(MODEL, "weight-decay", F64, weight_decay, "0", .max = 1,
-           .help = "added to the gradient, as torch.optim.Adam does"),
+           .help = "Weight decay, added to the gradient as in torch.optim.Adam"),
 
     OPTION(BATCHES, "fanout", U32_LIST, fanout, "10,10,10", .max = GNN_FANOUT_MAX,
-           .help = "neighbours per hop, from the seeds outward; its length is the number of layers. A node with more "
-                   "neighbours is sampled: no hop takes all of any node"),
+           .help = "Neighbours sampled for each hop, from the seed nodes outward. The number of values is the "
+                   "number of layers. Nodes with fewer neighbours contribute all of them."),
     OPTION(BATCHES, "batch", U32, batch_size, "1000", .unit = "seeds", .min = 1, .max = 1 << 20,
-           .help = "seeds per mini-batch"),
-    OPTION(MOST_USED, "epochs", U32, epochs, "1", .min = 1, .max = 100000, .help = "passes over the training nodes"),
+           .help = "Seed nodes in a mini-batch"),
+    OPTION(MOST_USED, "epochs", U32, epochs, "1", .min = 1, .max = 100000,
+           .help = "Epochs: passes over the training nodes"),
     OPTION(BATCHES, "max-batches", U32, max_batches, "0",
-           .help = "train only the first so many mini-batches of an epoch; 0 = all"),
+           .help = "Train only the first N mini-batches of an epoch; 0 = all"),
     OPTION(BATCHES, "batches", U32, batches, "0",
-           .help = "train so many mini-batches after the warm-up and extrapolate to the epoch; 0 = whole epochs"),
+           .help = "Train N mini-batches after the warm-up and extrapolate to the epoch; 0 = train whole epochs"),
     OPTION(BATCHES, "warmup", U32, warmup, "0", .unit = "batches",
-           .help = "mini-batches before those that --batches extrapolates from"),
+           .help = "Mini-batches before those that --batches extrapolates from"),
     OPTION(BATCHES, "sample-only", BOOL, sample_only, "no",
-           .help = "the papers' \"-only\": sampling without extract and train"),
+           .help = "Sample without extracting features and training, as in the papers' \"-only\" figures"),
     OPTION(BATCHES, "floyd-biased", BOOL, floyd_biased, "no",
-           .help = "the released samplers' off-by-one, to match their traces",
+           .help = "Reproduce the off-by-one error of the released samplers, to match their traces",
            .source = "samplers of PyG+, Ginex, GNNDrive"),
     OPTION(BATCHES, "workers", U32, workers, "1", .min = 1, .max = GNN_RANKS_MAX,
-           .help = "processes that train one model together, each --batch seeds a step of its own part of the training "
-                   "nodes; their gradients are averaged",
+           .help = "Processes that train one model together. Each trains --batch seed nodes a step from its own "
+                   "part of the training nodes, and the gradients are averaged.",
            .source = "GNNDrive, section 4.3"),
     OPTION(BATCHES, "segments", U32, segments, "0", .max = 4096,
-           .help = "equal parts the training nodes are cut into, each shuffled inside itself; a multiple of --workers; "
-                   "0 = one a worker. One worker with N times the batch and N segments trains the same steps as N"),
-    OPTION(BATCHES, "seed", U64, seed, "1", .help = "of mini-batches, parameters and dropout"),
+           .help = "Parts of equal size that the training nodes are divided into, each shuffled by itself; a "
+                   "multiple of --workers; 0 = one for each worker. One worker with N times the batch and N "
+                   "segments trains the same steps as N workers."),
+    OPTION(BATCHES, "seed", U64, seed, "1", .help = "Seed for mini-batches, parameters and dropout"),
 
-    OPTION(MOST_USED, "world", CHOICE, world, "measured", .choices = worlds, .help = "this machine, or a profile's"),
+    OPTION(MOST_USED, "world", CHOICE, world, "measured", .choices = worlds,
+           .help = "World of the run: `measured` on this machine, or `simulated` on the machine of a profile"),
     OPTION(MOST_USED, "profile", TEXT, profile, "", .unit = "NAME",
-           .help = "hardware profile of a simulated world; `oocgnn list profiles` has them"),
+           .help = "Hardware profile of the simulated world; `oocgnn list profiles` prints the names"),
     OPTION(MACHINE, "costs", TEXT, costs, "ideal", .unit = "ideal|released|FILE",
-           .help = "of a simulated machine: ideal: what the designs need; released: besides, what the papers' programs "
-                   "spend in their language and libraries (workloads/hardware/costs)"),
+           .help = "Costs in the simulated world: `ideal` counts what the designs need; `released` adds what the "
+                   "papers' programs spend in their languages and libraries; or a file like those in "
+                   "workloads/hardware/costs"),
     OPTION(MACHINE, "compute", TEXT, compute, "auto", .unit = "auto|cpu|ref|cuda[:N]|model:PROFILE[/cpu|/gpu]",
-           .help = "tensor back-end: BLAS, the plain reference loops, or a profile's GPU or CPU as a model (training "
-                   "waits as long as it would take, nothing is computed). auto: BLAS; in the simulated world the "
-                   "profile's GPU, or its CPU if it has none"),
+           .help = "Tensor back-end: `cpu` (BLAS), `ref` (plain loops), `cuda`, or the model of a profile's GPU or "
+                   "CPU. A model waits as long as training would take and computes nothing. `auto` is `cpu` in the "
+                   "measured world, and the profile's GPU, or else its CPU, in the simulated world."),
     OPTION(TESTING, "fault", TEXT, fault, "", .unit = "KEY=VALUE,...",
-           .help = "what is to go wrong, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
+           .help = "Failures to inject, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
                    "enospc-after, short-write, eio-write-at, eio-write, again-write, slow-write, alloc-at, alloc, "
-                   "device-slowdown, die-at-batch"),
+                   "device-slowdown, die-at-batch, die-rank"),
     OPTION(MODEL, "precision", CHOICE, precision, "fp32", .choices = precisions,
-           .help = "of the products of --compute cuda: their inputs are rounded to it, sums stay in fp32"),
+           .help = "Precision of the inputs of products with --compute cuda; sums stay in fp32"),
     OPTION(MODEL, "step-graphs", BOOL, step_graphs, "yes",
-           .help = "--compute cuda captures a training step and launches it as one graph where its shape allows; no: "
-                   "kernel by kernel"),
+           .help = "Launch a training step as one CUDA graph where its shape allows, with --compute cuda; "
+                   "--no-step-graphs launches kernel by kernel"),
     OPTION(MACHINE, "compute-threads", U32, compute_threads, "0", .unit = "threads", .max = 256,
-           .help = "threads of --compute cpu, which change no result; 0 = this machine's cores, or a worker's share of "
-                   "them, 16 at most. A profile's CPU computes on as many cores; 0 = one"),
+           .help = "Threads of --compute cpu; 0 = the cores of this machine or of a worker's share, at most 16. The "
+                   "number does not change results. A profile's CPU is modelled with as many cores; 0 = one."),
     OPTION(LIMITS, "io", CHOICE, io_engine, "uring", .choices = io_engines,
-           .help = "engine of asynchronous reads; never changed behind your back"),
+           .help = "Asynchronous I/O engine. It is never substituted silently."),
 
     OPTION(MOST_USED, "memory", BYTES, memory_bytes, "0", .unit = "bytes",
-           .help = "memory cap, page cache included; 0 = none"),
-    OPTION(LIMITS, "swap", BYTES, swap_bytes, "0", .unit = "bytes", .help = "swap allowed beyond the cap"),
+           .help = "Memory limit, page cache included; 0 = no limit"),
+    OPTION(LIMITS, "swap", BYTES, swap_bytes, "0", .unit = "bytes",
+           .help = "Swap that is allowed in addition to the memory limit"),
     OPTION(LIMITS, "cap", CHOICE, cap_kind, "cgroup", .choices = cap_kinds,
-           .help = "who enforces --memory: the kernel (page cache included), or the program over its own allocations "
-                   "alone"),
+           .help = "Enforcement of --memory: `cgroup` by the kernel, page cache included, or `program` by the "
+                   "program over its own allocations"),
     OPTION(LIMITS, "device-bps", BYTES, device_bps, "0", .unit = "bytes/s",
-           .help = "throttle reads and writes of the dataset's device, each; 0 = none"),
+           .help = "Limit on the bandwidth of the dataset's device, for reads and for writes; 0 = no limit"),
     OPTION(LIMITS, "device-iops", U64, device_iops, "0", .unit = "reads/s", .max = UINT32_MAX,
-           .help = "throttle reads and writes of the dataset's device, each; 0 = none"), /* the kernel's limit */
+           .help = "Limit on the requests per second of the dataset's device, for reads and for writes; 0 = no "
+                   "limit"), /* the kernel's limit */
     OPTION(LIMITS, "device-readahead", TEXT, device_readahead, "", .unit = "SIZE",
-           .help = "readahead of the dataset's device while the run lasts (needs root), or of the profile's: 0, 128K; "
-                   "empty: as it is",
+           .help = "Readahead of the dataset's device during the run (requires root), or of the profile's device: "
+                   "0, 128K; empty = unchanged",
            .source = "Ginex' instructions: 0; Linux' default: 128K"),
     OPTION(LIMITS, "cold", BOOL, cold, "yes",
-           .help = "evict the dataset from the page cache before the run, and check that it is gone"),
+           .help = "Evict the dataset from the page cache before the run, and check that it is gone"),
     OPTION(LIMITS, "time-limit", DURATION, time_limit_ns, "0", .unit = "TIME",
-           .help = "end the run as `oot` after this long (30m, 90s); 0 = none"),
+           .help = "End the run with status `oot` (timeout) after this time (30m, 90s); 0 = no limit"),
     OPTION(OUTPUT, "evaluate", CHOICE, evaluate, "last", .choices = evaluations,
-           .help = "accuracy on the validation and test nodes, or ranks of such edges: after which epochs"),
+           .help = "Epochs after which accuracy (with --task link, the ranks of edges) is computed on validation "
+                   "and test data"),
     OPTION(OUTPUT, "interval", DURATION, interval_ns, "250ms", .unit = "TIME",
-           .help = "time between two samples of the probes, at least 10ms"),
-    OPTION(MOST_USED, "db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "SQLite file the run is recorded in"),
+           .help = "Time between two samples of the probes, at least 10ms"),
+    OPTION(MOST_USED, "db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "SQLite file that the run is recorded in"),
     OPTION(OUTPUT, "trace-loss", TEXT, trace_loss, "", .unit = "FILE",
-           .help = "write epoch, batch, loss (exact bits) and correct of every step to this file"),
+           .help = "Write epoch, mini-batch, loss (exact bits) and correct predictions of every step to this file"),
     OPTION(OUTPUT, "bound", BOOL, bound, "no",
-           .help = "when the run is over, sample its mini-batches once more and record bound_ratio: the feature bytes "
-                   "it read over the least that any exact system reads (`oocgnn bound RUN` does it later)"),
-    OPTION(OUTPUT, "json", BOOL, json, "no", .help = "print one JSON object on stdout instead of a table"),
+           .help = "Sample the mini-batches again after the run and record bound_ratio: the feature bytes read, "
+                   "divided by the minimum reads of any exact system (`oocgnn bound RUN` does this later)"),
+    OPTION(OUTPUT, "json", BOOL, json, "no", .help = "Print one JSON object on stdout instead of the summary"),
     OPTION(OUTPUT, "details", BOOL, details, "no",
-           .help = "print every table of the run: the GPU's, percentiles, and what distinguishes runs"),
-    OPTION(OUTPUT, "quiet", BOOL, quiet, "no", .help = "no progress"),
+           .help = "Print every table of the run: percentiles, the GPU's times, and differences between runs"),
+    OPTION(OUTPUT, "quiet", BOOL, quiet, "no", .help = "Print no progress"),
     {.name = NULL},
 };
 /* clang-format on */
