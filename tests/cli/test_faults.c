@@ -501,8 +501,8 @@ static uint64_t figure_of(const json_t *run, const char *name)
     return (uint64_t)json_integer_value(json_object_get(figures, name));
 }
 
-/* Packing that lasts long enough to be cut off: large mini-batches, a slow read at a time, or a partition at a time, with
- * a file of how far it is after each. */
+/* Packing that lasts long enough to be cut off: large mini-batches with one slow read at a time, or one partition
+ * at a time with a file of the progress. */
 #define PACKED "--system", "diskgnn", "--fanout", "10,10"
 #define SLOW_READS "--fault", "slow=0.2,slow-by=5ms"
 static const struct slow_packing {
