@@ -119,6 +119,18 @@ static enum gnn_status fill_identity(struct supervision *s, struct gnn_err *err)
     return gnn_kv_set(&s->run->environment, GNN_IDENTITY_KEY, identity, err);
 }
 
+static void start_progress(struct supervision *s)
+{
+    const struct gnn_run_config *const c = &s->config;
+    const struct gnn_run_progress_setup setup = {.out = c->quiet ? NULL : stderr,
+                                                 .terminal = isatty(STDERR_FILENO) == 1,
+                                                 .now_ns = gnn_host_now_ns,
+                                                 .system = c->system,
+                                                 .dataset = c->dataset,
+                                                 .epochs = c->epochs};
+    gnn_run_progress_start(&s->progress, &setup);
+}
+
 static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 {
     struct gnn_run_config *const c = &s->config;
@@ -145,7 +157,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     GNN_TRY(gnn_spawn_worker(c, gnn_run_host_cgroup(s->host), &s->child, err));
     assert(s->run->run_id != 0);
     s->start_ns = gnn_host_now_ns();
-    gnn_run_progress_start(&s->progress, c->quiet, c->system, c->epochs);
+    start_progress(s);
     return gnn_run_host_watch(s->host, s->child.pid, s->start_ns, s->run, err);
 }
 
@@ -264,6 +276,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         GNN_TRY(flush_epoch(s, err));
         gnn_run_host_read_group(s->host, &s->epoch_start);
         s->epoch_start_stolen_ns = gnn_run_host_stolen_ns(s->host);
+        gnn_run_progress_epoch_begin(&s->progress);
         let_go(s);
         return GNN_OK;
     case GNN_WIRE_EPOCH_END:
@@ -342,7 +355,8 @@ static uint64_t next_limit_ns(const struct supervision *s)
 
 static int poll_timeout_ms(const struct supervision *s)
 {
-    const uint64_t until_ns = gnn_min_u64(gnn_run_host_next_probe_ns(s->host), next_limit_ns(s));
+    const uint64_t until_ns = gnn_min_u64(gnn_min_u64(gnn_run_host_next_probe_ns(s->host), next_limit_ns(s)),
+                                          gnn_run_progress_next_ns(&s->progress));
     const uint64_t now_ns = gnn_host_now_ns();
     const uint64_t left_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns) / 1000000 + 1;
     return (int)gnn_min_u64(left_ms, 60000);
@@ -360,6 +374,7 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
             ask_to_stop(s, STOP_TIME); /* the second time it kills */
         if (gnn_host_now_ns() >= gnn_run_host_next_probe_ns(s->host))
             GNN_TRY(probe_host(s, err));
+        gnn_run_progress_tick(&s->progress);
         if (fds[0].revents == 0)
             continue;
         struct gnn_wire_message message;
