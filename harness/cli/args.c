@@ -110,19 +110,29 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
 
 /* ---- signals and errors ---- */
 
-/* The one thing a signal handler can reach; written by it alone. */
+/* What a signal handler can reach: that it came, and the number of the first one. */
 static atomic_bool stop_requested;
+static atomic_int stop_signal;
 
-static void on_signal(int number)
+void gnn_cli_note_signal(int number)
 {
-    (void)number;
+    int none = 0;
+    if (number == 0)
+        return;
+    (void)atomic_compare_exchange_strong(&stop_signal, &none, number);
     atomic_store(&stop_requested, true);
+}
+
+int gnn_cli_exit_interrupted(void)
+{
+    const int number = atomic_load(&stop_signal);
+    return number == 0 ? GNN_EXIT_FAILED : GNN_EXIT_SIGNAL + number;
 }
 
 const atomic_bool *gnn_cli_stop_on_signals(void)
 {
     static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = on_signal};
+    const struct sigaction action = {.sa_handler = gnn_cli_note_signal};
     struct sigaction now;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (taken[i] != SIGHUP || (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN))
@@ -157,7 +167,7 @@ int gnn_cli_failed(const struct gnn_err *err)
     assert(err->status != GNN_OK);
     const char *const words = kinds[err->status].words;
     (void)fprintf(stderr, "oocgnn: %s%s\n", words != NULL ? words : "", err->message);
-    return gnn_cli_exit_of(err->status);
+    return atomic_load(&stop_signal) != 0 ? gnn_cli_exit_interrupted() : gnn_cli_exit_of(err->status);
 }
 
 enum gnn_status gnn_cli_check_file(const char *what, const char *path, const char *remedy, struct gnn_err *err)
@@ -173,6 +183,34 @@ enum gnn_status gnn_cli_check_file(const char *what, const char *path, const cha
 enum gnn_status gnn_cli_check_recipe(const char *path, struct gnn_err *err)
 {
     return gnn_cli_check_file("--recipe", path, "`oocgnn stats DATASET --recipe-from FILE` writes one", err);
+}
+
+/* Prints a word that a shell takes for one, in quotes only if it needs them. */
+static void print_word(const char *word, FILE *out)
+{
+    static const char *const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        (void)fputs(word, out);
+        return;
+    }
+    (void)fputc('\'', out);
+    for (; *word != '\0'; word++)
+        if (*word == '\'')
+            (void)fputs("'\\''", out);
+        else
+            (void)fputc(*word, out);
+    (void)fputc('\'', out);
+}
+
+void gnn_cli_print_words(const struct gnn_command_words *words, const char *more, FILE *out)
+{
+    print_word(program_invocation_name, out);
+    for (int i = 0; i < words->argc; i++) {
+        (void)fputc(' ', out);
+        print_word(words->argv[i], out);
+    }
+    if (more != NULL)
+        (void)fprintf(out, " %s", more);
 }
 
 static enum gnn_status parse_all(const struct gnn_command_line *line, struct gnn_args *args, void *config, void *ctx,

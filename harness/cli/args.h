@@ -7,6 +7,7 @@
 #include "harness/cli/cli.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 struct gnn_args {
     int argc;
@@ -65,10 +66,28 @@ GNN_MUST_CHECK enum gnn_status gnn_cli_check_recipe(const char *path, struct gnn
  * (nohup) stays ignored. */
 const atomic_bool *gnn_cli_stop_on_signals(void);
 
+/* Notes a signal that another part of the program took: as if the handler above had seen it. 0: nothing. The first one
+ * that is noted counts. Async-signal-safe. */
+void gnn_cli_note_signal(int number);
+
+/* Returns the exit status of an interrupted command: 128 and the signal's number, or GNN_EXIT_FAILED if no signal was
+ * noted. */
+int gnn_cli_exit_interrupted(void);
+
 /* What a status means to the caller: wrong usage 2, not on this machine 4, anything else 1. */
 int gnn_cli_exit_of(enum gnn_status status);
 
-/* Prints the error, with its kind in plain words where the message alone may not tell; returns the exit status. */
+/* A command line as it was given. */
+struct gnn_command_words {
+    int argc;
+    char *const *argv; /* argv[0]: the command's name */
+};
+
+/* Prints the program, the command and its words as a line to paste into a shell, `more` (may be NULL) behind it. */
+void gnn_cli_print_words(const struct gnn_command_words *words, const char *more, FILE *out);
+
+/* Prints the error, with its kind in plain words where the message alone may not tell; returns the exit status: that
+ * of an interruption once a signal was noted. */
 int gnn_cli_failed(const struct gnn_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "harness/base/grow.h"
 #include "harness/base/log.h"
+#include "harness/cli/args.h"
 #include "harness/compare/callgrind.h"
 #include "harness/run/wire.h"
 #include "harness/tensor/cpu/kernels.h"
@@ -199,6 +200,8 @@ enum gnn_status gnn_build_run(const char *program, const struct gnn_build_cell *
     if (end != NULL && strcmp(end, "interrupted") == 0) {
         json_decref(*out);
         *out = NULL;
+        if (WIFEXITED(ended) && WEXITSTATUS(ended) > GNN_EXIT_SIGNAL)
+            gnn_cli_note_signal(WEXITSTATUS(ended) - GNN_EXIT_SIGNAL);
         return gnn_fail(err, GNN_ECANCELLED, "interrupted");
     }
     if (end != NULL)

@@ -51,8 +51,8 @@ static void print_help(FILE *out)
         (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     (void)fputs("\n`oocgnn help COMMAND` describes a command. Results go to stdout, everything else to "
                 "stderr.\n" GNN_OPTION_TWICE
-                "Exit status: 0 success (oom and timeout are results), 1 failure, 2 wrong usage,\n"
-                "3 regression found, 4 not available on this machine.\n",
+                "Exit status: 0 success (oom and timeout are results), 1 failure, 2 wrong usage, 3 regression found,\n"
+                "4 not available on this machine, 128+N interrupted by signal N (130: Ctrl-C).\n",
                 out);
 }
 

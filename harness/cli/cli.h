@@ -6,10 +6,11 @@
 /* Exit statuses that scripts rely on. */
 enum gnn_exit {
     GNN_EXIT_OK = 0,         /* success; OOM and OOT are results and end here too */
-    GNN_EXIT_FAILED = 1,     /* the run failed or was cut short */
+    GNN_EXIT_FAILED = 1,     /* the run failed */
     GNN_EXIT_USAGE = 2,      /* wrong usage */
     GNN_EXIT_REGRESSION = 3, /* a comparison found a regression */
     GNN_EXIT_UNFIT = 4,      /* this machine lacks what was asked */
+    GNN_EXIT_SIGNAL = 128,   /* and the number of the signal that interrupted the command: 130 after Ctrl-C */
 };
 
 int gnn_cli(int argc, char **argv);

@@ -85,6 +85,7 @@ struct paper {
 
 struct figures {
     struct figure_config config;
+    struct gnn_command_words words;
     const char *wanted[IDS_MAX];
     uint32_t wanted_count;
     struct found *found; /* (IDS_MAX) */
@@ -246,11 +247,6 @@ static void raise_to(int exit_status, int *worst)
     *worst = exit_status > *worst ? exit_status : *worst;
 }
 
-static enum gnn_status stopped(const struct gnn_paper_figure *figure, struct gnn_err *err)
-{
-    return gnn_fail(err, GNN_ECANCELLED, "%s: stopped; the same command goes on", figure->id);
-}
-
 /* Without fio there is nothing to show: the error says how to get it. */
 static enum gnn_status run_by_fio(const struct figures *f, const struct gnn_paper_figure *figure, int *exit_status,
                                   struct gnn_err *err)
@@ -260,7 +256,7 @@ static enum gnn_status run_by_fio(const struct figures *f, const struct gnn_pape
     const enum gnn_status status = gnn_fio_cells_run(figure, f->config.repeat, gnn_cli_stop_on_signals(), &ran, &cause);
     raise_to(ran.failed > 0 ? GNN_EXIT_FAILED : GNN_EXIT_OK, exit_status);
     if (status == GNN_ECANCELLED)
-        return stopped(figure, err);
+        return gnn_fail(err, status, "%s: interrupted; the same command continues it", figure->id);
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: %s", figure->id, cause.message);
 }
 
@@ -275,11 +271,12 @@ static enum gnn_status run_cells(const struct figures *f, const struct gnn_paper
                                                 .any_build = f->config.any_build,
                                                 .silent = true,
                                                 .keep_going = true,
-                                                .prepare = true};
+                                                .prepare = true,
+                                                .words = f->words};
     if (figure->by_fio)
         return run_by_fio(f, figure, exit_status, err);
     raise_to(gnn_sweep_run(figure->job, &settings, &interrupted), exit_status);
-    return interrupted ? stopped(figure, err) : GNN_OK;
+    return interrupted ? gnn_fail(err, GNN_ECANCELLED, "%s: interrupted", figure->id) : GNN_OK;
 }
 
 static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_figure *figure, struct gnn_err *err)
@@ -638,6 +635,7 @@ int gnn_cmd_figure(int argc, char **argv)
         (void)gnn_fail(&err, GNN_ENOMEM, "the figures");
         return gnn_cli_failed(&err);
     }
+    f->words = (struct gnn_command_words){argc, argv};
     if (gnn_args_parse(&line, argc, argv, &f->config, f, &exit_status) && do_all(f, &exit_status, &err) != GNN_OK)
         exit_status = gnn_cli_failed(&err);
     for (uint32_t i = 0; i < f->paper_count; i++)

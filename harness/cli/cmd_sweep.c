@@ -51,6 +51,7 @@ static const struct gnn_option sweep_table[] = {
 struct sweep_request {
     struct sweep_config config;
     const char *job_file;
+    struct gnn_command_words words;
 };
 
 /* ---- the plan ---- */
@@ -168,8 +169,9 @@ static enum gnn_status take_job_file(void *ctx, const char *word, struct gnn_err
     return GNN_OK;
 }
 
-static int run_job(const struct gnn_job *job, const struct sweep_config *config)
+static int run_job(const struct gnn_job *job, const struct sweep_request *s)
 {
+    const struct sweep_config *const config = &s->config;
     const struct gnn_sweep_settings settings = {.repeat = config->repeat,
                                                 .jobs = config->jobs,
                                                 .only = config->cell,
@@ -177,7 +179,9 @@ static int run_job(const struct gnn_job *job, const struct sweep_config *config)
                                                 .any_build = config->any_build,
                                                 .json = config->json,
                                                 .keep_going = config->keep_going,
-                                                .prepare = config->prepare};
+                                                .prepare = config->prepare,
+                                                .words = s->words,
+                                                .more = config->resume ? NULL : "--resume"};
     if (!config->dry_run)
         return gnn_sweep_run(job, &settings, NULL);
     print_plan(job, config);
@@ -195,12 +199,12 @@ int gnn_cmd_sweep(int argc, char **argv)
         .table = sweep_table,
         .word = take_job_file};
     struct gnn_err err = {0};
-    struct sweep_request s = {.job_file = NULL};
+    struct sweep_request s = {.words = {argc, argv}};
     struct gnn_job *job = NULL;
     int exit_status;
     if (!gnn_args_parse(&line, argc, argv, &s.config, &s, &exit_status))
         return exit_status;
-    exit_status = open_job(&s, &job, &err) == GNN_OK ? run_job(job, &s.config) : gnn_cli_failed(&err);
+    exit_status = open_job(&s, &job, &err) == GNN_OK ? run_job(job, &s) : gnn_cli_failed(&err);
     gnn_job_close(job);
     return exit_status;
 }

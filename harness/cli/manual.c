@@ -67,10 +67,12 @@ static void print_ends(void)
     static const char *const rest =
         ".SH EXIT STATUS\n"
         ".TP\n0\nsuccess; out of memory and timeout are results, too\n"
-        ".TP\n1\nthe run failed\n"
+        ".TP\n1\nthe command or the run failed\n"
         ".TP\n2\nwrong usage\n"
         ".TP\n3\n\\fBoocgnn compare\\fR found a regression\n"
         ".TP\n4\na required feature is not available on this machine\n"
+        ".TP\n128+N\nsignal N interrupted the command: 130 after Ctrl-C (SIGINT), 143 after SIGTERM, 129 after "
+        "SIGHUP; a run that was stopped is recorded as interrupted\n"
         ".SH ENVIRONMENT\n"
         ".TP\n\\fBXDG_DATA_HOME\\fR, \\fBHOME\\fR\nlocation of a user's own hardware profiles, presets and gate jobs: "
         "oocgnn/, "

@@ -72,7 +72,10 @@ static int exit_of_run(const struct gnn_run_record *run)
         return GNN_EXIT_OK;
     (void)fprintf(stderr, "oocgnn: run %lld is %s: %s\n", (long long)run->run_id, gnn_run_status_name(run->status),
                   run->reasons);
-    return gnn_cli_exit_of(run->failure);
+    if (run->status != GNN_RUN_INTERRUPTED)
+        return gnn_cli_exit_of(run->failure);
+    gnn_cli_note_signal(run->signal);
+    return gnn_cli_exit_interrupted();
 }
 
 /* Returns the exit status: the run's, or that of what kept its bound from being counted. */

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHILD_INTERRUPTED = 100, COPY_BYTES = 4096 };
+enum { COPY_BYTES = 4096 };
 
 /* A cell that runs in a process of its own, what it prints kept until it is over. */
 struct child {
@@ -66,19 +66,48 @@ static uint64_t left_ns(const struct sweep *s)
     return left / s->settings->jobs;
 }
 
+static uint32_t runs_planned(const struct sweep *s)
+{
+    return (s->settings->only != 0 ? 1 : s->job->count) * s->settings->repeat;
+}
+
+static uint32_t runs_ended(const struct sweep *s)
+{
+    return s->ran + s->passed + s->failed;
+}
+
 static void tell_progress(const struct sweep *s)
 {
     char text[64];
     const uint64_t left = left_ns(s);
-    const uint32_t cells = s->settings->only != 0 ? 1 : s->job->count;
-    gnn_log_info("%u of %u runs%s%s", s->ran + s->passed + s->failed, cells * s->settings->repeat,
+    gnn_log_info("%u of %u runs%s%s", runs_ended(s), runs_planned(s),
                  left == GNN_UNKNOWN || left == 0 ? "" : ", time left about ",
                  left == GNN_UNKNOWN || left == 0 ? "" : gnn_format_duration(left, text, sizeof text));
 }
 
-/* Books a cell that ended: its exit status, and how long it took. */
+static void tell_interrupted(const struct sweep *s)
+{
+    const uint32_t left = runs_planned(s) - runs_ended(s);
+    (void)fprintf(stderr, "oocgnn: Interrupted: %u runs made", s->ran);
+    if (s->passed > 0)
+        (void)fprintf(stderr, ", %u passed over", s->passed);
+    if (s->failed > 0)
+        (void)fprintf(stderr, ", %u failed", s->failed);
+    (void)fprintf(stderr, ", %u left.", left);
+    if (left > 0) {
+        (void)fputs(" Continue with: ", stderr);
+        gnn_cli_print_words(&s->settings->words, s->settings->more, stderr);
+    }
+    (void)fputc('\n', stderr);
+}
+
+/* Books a cell that ended: its exit status, and how long it took. One that was interrupted is still to run. */
 static void book(struct sweep *s, uint32_t cell, int exit_status, bool interrupted, uint64_t took_ns)
 {
+    if (interrupted) {
+        s->ended = s->interrupted = true;
+        return;
+    }
     s->visits[cell]++;
     if (exit_status == GNN_EXIT_OK) {
         s->ran++;
@@ -87,12 +116,8 @@ static void book(struct sweep *s, uint32_t cell, int exit_status, bool interrupt
         s->failed++;
     }
     s->worst = exit_status > s->worst ? exit_status : s->worst;
-    if (interrupted) {
-        s->worst = GNN_EXIT_FAILED;
-        s->ended = s->interrupted = true;
-    } else if (exit_status != GNN_EXIT_OK && !s->settings->keep_going) {
+    if (exit_status != GNN_EXIT_OK && !s->settings->keep_going)
         s->ended = true;
-    }
     if (!s->ended)
         tell_progress(s);
 }
@@ -173,7 +198,7 @@ static void become_cell(const struct sweep *s, uint32_t cell, int out_fd)
     bool interrupted;
     const int exit_status = run_cell(s, cell, true, &interrupted);
     const bool told = fflush(stdout) == 0;
-    _exit(interrupted ? CHILD_INTERRUPTED : told ? exit_status : GNN_EXIT_FAILED);
+    _exit(interrupted || told ? exit_status : GNN_EXIT_FAILED);
 }
 
 static void print_kept(FILE *kept)
@@ -198,7 +223,6 @@ static bool is_over(struct sweep *s)
 {
     if (!s->ended && atomic_load(s->stop)) {
         s->ended = s->interrupted = true;
-        s->worst = GNN_EXIT_FAILED;
         stop_children(s);
     }
     return s->ended;
@@ -222,6 +246,17 @@ static uint32_t wait_for_one(struct sweep *s, int *status)
     return s->settings->jobs;
 }
 
+/* Whether a child was interrupted: by a signal of its own, which is noted, or before it could catch ours. */
+static bool was_interrupted(const struct sweep *s, int status)
+{
+    if (WIFSIGNALED(status))
+        return s->interrupted && WTERMSIG(status) == SIGTERM;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) <= GNN_EXIT_SIGNAL)
+        return false;
+    gnn_cli_note_signal(WEXITSTATUS(status) - GNN_EXIT_SIGNAL);
+    return true;
+}
+
 /* Waits for the end of one child and books it. */
 static void reap_one(struct sweep *s)
 {
@@ -235,10 +270,10 @@ static void reap_one(struct sweep *s)
     s->running--;
     print_kept(child->out);
     (void)fclose(child->out);
-    if (WIFSIGNALED(status))
+    const bool interrupted = was_interrupted(s, status);
+    if (WIFSIGNALED(status) && !interrupted)
         gnn_log_warn("cell %u: its process was ended by signal %d", child->cell + 1, WTERMSIG(status));
-    const bool interrupted = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_INTERRUPTED;
-    const int exit_status = WIFEXITED(status) && !interrupted ? WEXITSTATUS(status) : GNN_EXIT_FAILED;
+    const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : GNN_EXIT_FAILED;
     book(s, child->cell, exit_status, interrupted, gnn_host_now_ns() - child->start_ns);
 }
 
@@ -344,8 +379,11 @@ int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *se
     else
         for (uint32_t round = 0; round < settings->repeat && !is_over(s); round++)
             run_round(s, round);
-    gnn_log_info("%u runs made, %u passed over, %u failed", s->ran, s->passed, s->failed);
-    const int worst = s->worst;
+    if (s->interrupted)
+        tell_interrupted(s);
+    else
+        gnn_log_info("%u runs made, %u passed over, %u failed", s->ran, s->passed, s->failed);
+    const int worst = s->interrupted ? gnn_cli_exit_interrupted() : s->worst;
     if (interrupted != NULL)
         *interrupted = s->interrupted;
     gnn_sweep_order_close(&s->order);

@@ -87,6 +87,7 @@ struct gnn_run_record {
     int valid;                            /* 1, 0, -1 not judged yet */
     char reasons[GNN_RECORD_REASONS_MAX]; /* why not ok: one per line */
     enum gnn_status failure;              /* what a failed run's worker said; decides the exit status, not kept */
+    int signal;                           /* that interrupted it, 0: none; the same, not kept */
     uint64_t started_unix_ns;             /* set by gnn_db_begin when 0 */
     uint64_t wall_ns;                     /* the worker's life, open and evaluation included */
 

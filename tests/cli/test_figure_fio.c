@@ -153,8 +153,8 @@ static void stopped_it_goes_on(void **state)
 {
     const struct place *const p = *state;
     shell("touch slow", p->dir, "");
-    struct process_result r = with_fio(p, "timeout -s INT 1", "tiny-fio");
-    process_expect_all(&r, 124, PARTS("tiny-fio: stopped; the same command goes on"));
+    struct process_result r = with_fio(p, "timeout --preserve-status -s INT 1", "tiny-fio");
+    process_expect_all(&r, 130, PARTS("tiny-fio: interrupted; the same command continues it"));
     process_free(&r);
     shell("rm slow; ls data/fio | grep -v part", p->dir, "");
     expect(p, "tiny-fio", 0, PARTS("4 runs made", "4 of 4 cells are recorded"));

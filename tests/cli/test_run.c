@@ -245,17 +245,23 @@ static void the_time_limit_is_oot(void **state)
     assert_true(epochs > 0);
 }
 
-static void ctrl_c_is_recorded(void **state)
+/* The exit status is a shell's for the signal. */
+static void a_signal_is_recorded(void **state)
 {
     const struct tiny_runs *const f = *state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     const char *const more[] = {"--system", "gnndrive", "--epochs", "100000", NULL};
-    const pid_t pid = tiny_runs_start_training(f, more);
-    assert_int_equal(kill(pid, SIGINT), 0);
-    assert_int_equal(process_wait(pid, 60), 1);
-    json_t *const run = tiny_runs_last(f);
-    assert_string_equal(tiny_runs_text(run, "status"), "interrupted");
-    json_decref(run);
-    assert_false(tiny_runs_worker_left(f));
+    void (*const hang_up)(int) = signal(SIGHUP, SIG_DFL); /* nohup ignores it, and so would the program */
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        const pid_t pid = tiny_runs_start_training(f, more);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        assert_int_equal(process_wait(pid, 60), 128 + signals[i]);
+        json_t *const run = tiny_runs_last(f);
+        assert_string_equal(tiny_runs_text(run, "status"), "interrupted");
+        json_decref(run);
+        assert_false(tiny_runs_worker_left(f));
+    }
+    (void)signal(SIGHUP, hang_up);
 }
 
 static void a_killed_supervisor_takes_its_worker_along(void **state)
@@ -572,7 +578,7 @@ int main(void)
         cmocka_unit_test(a_cap_is_read_back),
         cmocka_unit_test(a_cap_below_the_dataset_is_refused),
         cmocka_unit_test(the_time_limit_is_oot),
-        cmocka_unit_test(ctrl_c_is_recorded),
+        cmocka_unit_test(a_signal_is_recorded),
         cmocka_unit_test(a_killed_supervisor_takes_its_worker_along),
         cmocka_unit_test(two_runs_share_a_database),
         cmocka_unit_test(losses_repeat_bit_for_bit),

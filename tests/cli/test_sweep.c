@@ -151,8 +151,29 @@ static void a_signal_ends_all_of_it(void **state)
                       "&& break; sleep 0.1; done; kill -TERM $S; wait $S; echo exit $?; sleep "
                       "0.2; pgrep -fc '[e]pochs=100000.*%s/runs'",
                       p->program, p->dir, p->dir, p->dir);
-    if (strstr(r.out, "exit 1\n0\n") == NULL)
+    if (strstr(r.out, "exit 143\n0\n") == NULL)
         fail_msg("%s%s", r.out, r.err);
+    must_show(r.err, "oocgnn: Interrupted: 0 runs made, 2 left. Continue with: ");
+    must_show(r.err, "/job.ini --jobs 2 --json --resume\n");
+    process_free(&r);
+}
+
+/* After a Ctrl-C the last line has a command to paste, and that runs what is left. */
+static void an_interrupted_sweep_says_how_to_continue(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = null\n[b]\nsystem = null\nepochs = 100000\n[c]\nsystem = null\nseed = 2\n");
+    struct process_result r =
+        process_shell("cd %s; mkdir 'it'\\''s'; mv job.ini 'it'\\''s/job.ini'; %s sweep 'it'\\''s/job.ini' 2>told & "
+                      "S=$!; for i in {1..300}; do grep -q 'cell 2 of 3' told && break; sleep 0.1; done; sleep 0.1; "
+                      "kill -INT $S; wait $S; echo exit $?; cat told >&2; sed -i s/100000/2/ it*/job.ini; "
+                      "C=$(sed -n 's/.*Continue with: //p' told); eval \"$C\" >/dev/null",
+                      p->dir, p->program);
+    must_show(r.out, "exit 130\n");
+    must_show(r.err, "oocgnn: Interrupted: 1 runs made, 2 left. Continue with: ");
+    must_show(r.err, " sweep 'it'\\''s/job.ini' --resume\n");
+    must_show(r.err, "oocgnn: 2 runs made, 1 passed over, 0 failed\n");
+    assert_int_equal(r.exit_status, 0);
     process_free(&r);
 }
 
@@ -208,6 +229,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupted_sweep_says_how_to_continue, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(databases_are_joined, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(a_cell_that_is_not_there_is_refused, place_set_up, place_tear_down),

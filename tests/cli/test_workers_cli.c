@@ -212,7 +212,7 @@ static void interrupt_time_limit_and_dead_supervisor(void **state)
     assert_int_equal(workers_of(interrupted, pids, 3), 3);
     tiny_runs_nap(0.2);
     assert_int_equal(kill(interrupted, SIGINT), 0);
-    assert_int_equal(process_wait(interrupted, 60), 1);
+    assert_int_equal(process_wait(interrupted, 60), 130);
     tiny_runs_expect_reason(tiny_runs_last(t), "interrupted", "user");
     expect_nothing_left(t);
 

@@ -319,6 +319,7 @@ static void ask_to_stop(struct supervision *s, enum stop_cause cause)
     s->stop_ns = gnn_host_now_ns();
     const char command = cause == STOP_TIME ? GNN_COMMAND_TIME : GNN_COMMAND_INTERRUPT;
     (void)!write(s->child.control_fd, &command, 1);
+    gnn_run_progress_end(&s->progress);
     if (cause == STOP_INTERRUPT)
         gnn_log_info("stopping after the current mini-batch; once more to kill");
 }
@@ -342,8 +343,10 @@ static void take_signal(struct supervision *s)
         pause_run(s);
     else if (number == SIGCONT)
         (void)kill(-s->child.pid, SIGCONT); /* whoever stopped it */
-    else if (number != 0)
+    else if (number != 0) {
+        s->run->signal = s->run->signal == 0 ? number : s->run->signal;
         ask_to_stop(s, STOP_INTERRUPT);
+    }
 }
 
 /* When a worker that runs is asked to stop, or one that was asked is killed. */
