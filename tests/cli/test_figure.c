@@ -95,6 +95,20 @@ static void a_figure_from_file_to_picture(void **state)
     figure_expect(p, "tiny-fig1", 0, PARTS("0 runs made, 5 passed over", "holds           order"));
 }
 
+/* A folder that cannot be written is reported before the first cell. */
+static void an_unwritable_folder_is_told_first(void **state)
+{
+    const struct place *const p = *state;
+    struct process_result r = process_shell("cd %s && rm -rf out && touch out", p->dir);
+    process_free(&r);
+    r = figure_run(p, "", "tiny-fig1");
+    must_show(r.err, "--out ");
+    must_show(r.err, "name a folder you may write");
+    assert_null(strstr(r.err, "cell 1"));
+    assert_int_not_equal(r.exit_status, 0);
+    process_free(&r);
+}
+
 /* Cut off by Ctrl-C, a figure goes on where it was, and what was made is not made again. */
 static void a_figure_that_was_cut_goes_on(void **state)
 {
@@ -348,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(an_unwritable_folder_is_told_first, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_of_a_figure_can_be_had, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(parts_are_named_by_several_keys, make_place, place_tear_down),
