@@ -143,7 +143,10 @@ static void print_bash(const struct gnn_command *commands, uint32_t count)
     print_names(commands, count);
     (void)fputs("' ;;\n", stdout);
     ask_all(commands, count, "bash");
-    (void)fputs("    esac\n"
+    (void)fputs("    esac\n    if [ \"${COMP_WORDS[1]} $previous\" = 'list params' ]; then words='", stdout);
+    for (const struct gnn_system *const *system = gnn_systems; *system != NULL; system++)
+        (void)fprintf(stdout, "%s ", (*system)->name);
+    (void)fputs("'; fi\n"
                 "    case $values in\n"
                 "    PATH) mapfile -t COMPREPLY < <(compgen -f -- \"$current\") ;;\n"
                 "    NONE) ;;\n"

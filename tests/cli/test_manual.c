@@ -185,6 +185,7 @@ static void bash_completes(void **state)
         {"oocgnn run --set gnndrive.extractor", "gnndrive.extractors=\n"},
         {"oocgnn run --batch _", "\n"},
         {"oocgnn list prof", "profiles\n"},
+        {"oocgnn list params gnnd", "gnndrive\n"},
         {"oocgnn sweep workloads/smo", "workloads/smoke.ini\n"},
         {"oocgnn report --db workloads/smo", "workloads/smoke.ini\n"},
     };
