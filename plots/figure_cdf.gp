@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Shape: panels of distributions, each a line through its quantiles.
 #
-# Variables set before this text:
+# Variables set before this text, besides those that figure_head.gp names:
 #   data       file: for each panel a block (two empty lines between), in it a line for each quantile:
 #              its share, then for each series the value (NaN: none)
-#   series, names, colours;   panels, panel_names, columns: their number, titles, how many in a row (0: any)
-#   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
+#   colours;   base, heading, caption, xlabel, ylabel: texts
 
-set encoding utf8
-set datafile missing 'NaN'
-set datafile separator '\t'
 if (logarithmic) { set logscale x }
 set yrange [0:1.02]
 set ytics nomirror 0,0.25,1
@@ -18,25 +14,18 @@ set grid linetype 1 linecolor rgb '#dddddd' linewidth 1
 set border 3
 set xlabel xlabel
 set format x '%g'
-above = series > 4 ? 140.0 : 115.0 # heading and key
-across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
-down = int(ceil(real(panels) / across))
-wide = across == 1 ? 1000 : 420 * across
-high = 270 + (down == 1 ? 400 : 300 * down)
-array terminals[3] = [sprintf('pngcairo size %d,%d font "DejaVu Sans,10" noenhanced', wide, high), sprintf('svg size %d,%d font "DejaVu Sans,10" noenhanced background rgb "white"', wide, high), sprintf('pdfcairo size %.1fin,%.1fin font "DejaVu Sans,10" noenhanced', wide / 96.0, high / 96.0)]
-array suffixes[3] = ['png', 'svg', 'pdf']
 do for [t=1:3] {
-    eval 'set terminal '.terminals[t]
-    set output base.'.'.suffixes[t]
-    set label 2 heading at screen 0.5,1 - 22.0 / high center font ',13'
-    set label 1 caption at screen 0.01,70.0 / high left font ',8' textcolor rgb '#555555'
-    set key at screen 0.5,1 - 40.0 / high center top horizontal Left reverse maxrows (series > 4 ? 2 : 1) samplen 1.5 spacing 1.1 width 1
-    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - above / high spacing 60.0 / wide,110.0 / high
+    eval 'set terminal '.terminal(t)
+    set output base.'.'.suffix(t)
+    set label 2 heading at screen 0.5,1 - 20.0 / high center font ',13'
+    set label 1 caption at screen 10.0 / wide,(15.0 * caption_lines - 2) / high left font ',9' textcolor rgb '#444444'
+    set key at screen 0.5,1 - 36.0 / high center top horizontal Left reverse maxrows key_rows samplen 2 spacing 1.1 width 1
+    set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,below / high,1 - above / high spacing 60.0 / wide,between / high
     do for [p=1:panels] {
         set title panel_names[p]
         set ylabel (p - 1) % across == 0 ? ylabel : ''
-        plot for [i=1:series] data index p-1 using (column(1 + i)):1 with linespoints notitle pointtype 7 pointsize 0.8 linewidth 2 linecolor rgb colours[i], \
-             for [i=1:series] NaN with linespoints title names[i] pointtype 7 linewidth 2 linecolor rgb colours[i]
+        plot for [i=1:series] data index p-1 using (column(1 + i)):1 with linespoints notitle pointtype mark(i) pointsize 0.8 linewidth 2 linecolor rgb colours[i], \
+             for [i=1:series] NaN with linespoints title names[i] pointtype mark(i) linewidth 2 linecolor rgb colours[i]
         unset label 1
         unset label 2
         unset key

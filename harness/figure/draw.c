@@ -16,11 +16,15 @@ enum {
     CAPTION_BYTES = 1200,
     PANELS_MAX = 64,
     COLUMNS_MAX = 5,
-    LINE_CHARACTERS = 150,
-    NARROW_CHARACTERS = 125,
+    PIXELS_ALONE = 800, /* as plots/figure_head.gp has them: of one column of panels, of each of several, of a letter */
+    PIXELS_EACH = 420,
+    PIXELS_LETTER = 7,
     TIC_CHARACTERS = 40
 };
 
+static const char head_gp[] =
+#include "plots/figure_head.gp.inc"
+    ;
 static const char bars_gp[] =
 #include "plots/figure_bars.gp.inc" /* made from plots/figure_bars.gp */
     ;
@@ -40,10 +44,13 @@ static const char accuracy_gp[] =
 #include "plots/figure_accuracy.gp.inc"
     ;
 
-/* Okabe and Ito's palette: told apart by people with any kind of colour vision. */
+/* Okabe and Ito's palette: told apart by people with any kind of colour vision. Dark grey for their yellow, in which
+ * neither a thin line nor a word can be read on white. */
 static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
-                                      "#CC79A7", "#56B4E9", "#F0E442", "#999999"};
+                                      "#CC79A7", "#56B4E9", "#333333", "#999999"};
 enum { PALETTE = sizeof palette / sizeof *palette };
+
+static const double headroom = 1.12; /* above the largest value, on a linear axis */
 
 /* Ends of the y axis: what is drawn lies between. */
 struct range {
@@ -83,9 +90,19 @@ static double unit_of(const char *metric)
     return 1;
 }
 
-static void put_point(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
-                      FILE *data, struct range *range)
+struct panels {
+    uint32_t count;
+    char names[PANELS_MAX][2 * GNN_AXIS_VALUE_BYTES];
+    struct range range;
+    double tops[PANELS_MAX]; /* the largest value of each */
+    uint32_t words;          /* most at one value of x */
+};
+
+/* Returns whether a word stands in the value's place. */
+static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
+                      FILE *data, struct panels *panels)
 {
+    struct range panel = {0};
     const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
     const double published = published_at(figure, metric, series, at), unit = unit_of(figure->metrics[metric]);
     if (value.state == GNN_VALUE_KNOWN)
@@ -97,12 +114,17 @@ static void put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
     else
         (void)fputs("\tNaN", data);
     (void)fprintf(data, "\t%s", value.state == GNN_VALUE_KNOWN || value.word[0] == '\0' ? " " : value.word);
-    widen(range, published);
-    range->published = range->published || isfinite(published);
+    panels->range.published = panels->range.published || isfinite(published);
+    widen(&panel, published);
     if (value.state == GNN_VALUE_KNOWN) {
-        widen(range, unit * value.least);
-        widen(range, unit * value.most);
+        widen(&panel, unit * value.least);
+        widen(&panel, unit * value.most);
     }
+    assert(panels->count > 0);
+    widen(&panels->range, panel.least);
+    widen(&panels->range, panel.most);
+    panels->tops[panels->count - 1] = fmax(panels->tops[panels->count - 1], panel.most);
+    return value.state != GNN_VALUE_KNOWN && value.word[0] != '\0';
 }
 
 /* Whether the picture shows anything of the series: it has cells, or published values that are drawn. */
@@ -148,12 +170,6 @@ static void name_panel(const struct gnn_paper_figure *figure, const uint32_t *at
     }
 }
 
-struct panels {
-    uint32_t count;
-    char names[PANELS_MAX][2 * GNN_AXIS_VALUE_BYTES];
-    struct range range;
-};
-
 /* Begins the next panel. */
 static enum gnn_status add_panel(const struct gnn_paper_figure *figure, const char *name, FILE *data,
                                  struct panels *panels, struct gnn_err *err)
@@ -181,10 +197,12 @@ static enum gnn_status put_over_x(const struct gnn_paper_figure *figure, uint32_
     GNN_TRY(add_panel(figure, name, data, panels, err));
     for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++) {
         const char *const x = figure->axes[0].values[at[0]];
+        uint32_t words = 0;
         (void)fputs(x[0] != '\0' ? x : " ", data);
         for (uint32_t s = 0; s < figure->series_count; s++)
             if (is_shown(figure, s))
-                put_point(figure, 0, s, at, data, &panels->range);
+                words += put_point(figure, 0, s, at, data, panels) ? 1 : 0;
+        panels->words = gnn_max_u32(panels->words, words);
         (void)fputs("\t.\n", data); /* blanks at a line's end are no field to gnuplot */
     }
     at[0] = 0;
@@ -209,7 +227,7 @@ static enum gnn_status put_classes(const struct gnn_paper_figure *figure, uint32
         (void)fputs(class_of(figure->metrics[m]), data);
         for (uint32_t s = 0; s < figure->series_count; s++)
             if (is_shown(figure, s))
-                put_point(figure, m, s, at, data, &panels->range);
+                (void)put_point(figure, m, s, at, data, panels);
         (void)fputs("\t.\n", data);
     }
     return GNN_OK;
@@ -354,23 +372,6 @@ static void put_text(FILE *script, const char *name, const char *text)
     (void)fputc('\n', script);
 }
 
-/* Breaks the caption at blanks before the picture's edge, which is nearer with two columns of panels. */
-static void wrap(const struct panels *panels, char *text)
-{
-    const size_t most = panels->count == 2 || panels->count == 4 ? NARROW_CHARACTERS : LINE_CHARACTERS;
-    size_t line = 0;
-    char *blank = NULL;
-    for (char *at = text; *at != '\0'; at++, line++) {
-        if (*at == ' ')
-            blank = at;
-        if (line >= most && blank != NULL) {
-            *blank = '\n';
-            line = (size_t)(at - blank);
-            blank = NULL;
-        }
-    }
-}
-
 /* How many places the x axis has: classes, or values of x. */
 static uint32_t tic_count(const struct gnn_paper_figure *figure, int shape)
 {
@@ -415,6 +416,34 @@ static uint32_t panel_columns(const struct gnn_paper_figure *figure, const struc
     return varying > 1 && all == panels->count && last <= COLUMNS_MAX ? last : 0;
 }
 
+/* Panels in a row, as plots/figure_head.gp lays them out. */
+static uint32_t columns_of(const struct gnn_paper_figure *figure, const struct panels *panels)
+{
+    const uint32_t columns = panel_columns(figure, panels);
+    return columns > 0 ? columns : panels->count < 4 ? panels->count : (uint32_t)ceil(sqrt(panels->count));
+}
+
+/* Breaks the caption at blanks before the picture's edge. Returns how many lines it has. */
+static uint32_t wrap(const struct gnn_paper_figure *figure, const struct panels *panels, char *text)
+{
+    const uint32_t across = columns_of(figure, panels);
+    const size_t most = ((across == 1 ? PIXELS_ALONE : across * PIXELS_EACH) - 20) / PIXELS_LETTER;
+    size_t line = 0;
+    uint32_t lines = 1;
+    char *blank = NULL;
+    for (char *at = text; *at != '\0'; at++, line++) {
+        if (*at == ' ')
+            blank = at;
+        if (line >= most && blank != NULL) {
+            *blank = '\n';
+            line = (size_t)(at - blank);
+            blank = NULL;
+            lines++;
+        }
+    }
+    return lines;
+}
+
 static void put_names(const struct gnn_paper_figure *figure, int shape, const struct panels *panels, FILE *script)
 {
     char name[32];
@@ -423,7 +452,8 @@ static void put_names(const struct gnn_paper_figure *figure, int shape, const st
         shown += is_shown(figure, s) ? 1 : 0;
     (void)fprintf(script, "series = %u\npanels = %u\ncolumns = %u\nrows = %u\n", shown, panels->count,
                   panel_columns(figure, panels), tic_count(figure, shape));
-    (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\n", shown, shown, panels->count);
+    (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\narray tops[%u]\n", shown, shown,
+                  panels->count, panels->count);
     for (uint32_t s = 0, i = 0; s < figure->series_count; s++) {
         if (!is_shown(figure, s))
             continue;
@@ -436,6 +466,9 @@ static void put_names(const struct gnn_paper_figure *figure, int shape, const st
     for (uint32_t p = 0; p < panels->count; p++) {
         (void)snprintf(name, sizeof name, "panel_names[%u]", p + 1);
         put_text(script, name, panels->names[p]);
+        const bool own = strcmp(figure->about.own_axis, "yes") == 0 && panels->tops[p] > 0;
+        (void)fprintf(script, "tops[%u] = %s%.9g\n", p + 1, own ? "" : "top * ",
+                      own ? headroom * panels->tops[p] : 1.0);
     }
 }
 
@@ -452,15 +485,17 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     (void)snprintf(text, sizeof text, "%s: %s", figure->id, figure->about.title);
     put_text(script, "heading", text);
     gnn_figure_caption(figure, text, sizeof text);
-    wrap(panels, text);
+    const uint32_t lines = wrap(figure, panels, text);
     put_text(script, "caption", text);
     put_text(script, "xlabel", figure->about.x_label);
     put_text(script, "ylabel", figure->about.y_label);
     (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\ndrawn = %d\n",
-                  logarithmic ? 1 : 0, logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12,
+                  logarithmic ? 1 : 0, logarithmic ? least / 1.5 : 0, logarithmic ? most * 1.5 : most * headroom,
                   panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);
+    (void)fprintf(script, "caption_lines = %u\nwords = %u\n", lines, panels->words);
     put_tics(figure, shape, script);
     put_names(figure, shape, panels, script);
+    (void)fputs(head_gp, script);
     (void)fputs(shapes[shape].script, script);
 }
 

@@ -28,10 +28,10 @@ static const struct {
     {                                                                                                                  \
 #field, offsetof(struct gnn_figure_about, field)                                                               \
     }
-    ABOUT(paper),   ABOUT(place),       ABOUT(title),     ABOUT(chart),   ABOUT(x),
-    ABOUT(x_keys),  ABOUT(published_x), ABOUT(facets),    ABOUT(y),       ABOUT(x_label),
-    ABOUT(y_label), ABOUT(log),         ABOUT(published), ABOUT(note),    ABOUT(missing),
-    ABOUT(scale),   ABOUT(scaled),      ABOUT(target),    ABOUT(minutes), ABOUT(measured_by),
+    ABOUT(paper),       ABOUT(place),   ABOUT(title),       ABOUT(chart),    ABOUT(x),       ABOUT(x_keys),
+    ABOUT(published_x), ABOUT(facets),  ABOUT(y),           ABOUT(x_label),  ABOUT(y_label), ABOUT(log),
+    ABOUT(published),   ABOUT(note),    ABOUT(missing),     ABOUT(own_axis), ABOUT(scale),   ABOUT(scaled),
+    ABOUT(target),      ABOUT(minutes), ABOUT(measured_by),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };

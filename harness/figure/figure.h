@@ -12,10 +12,11 @@
  *
  * Keys of [figure]: paper, place ("Figure 8"), title, chart (gnn_figure_charts), x and facets (keys of cells), x_keys
  * (where series set x by keys of their own), y (metrics, metric.h; the first is drawn), x_label, y_label, log (yes),
- * target, published (what each metric is called there, - for none), published_x (what x is called there), note, missing
- * (why there is no such figure here; then there are no cells), minutes (of one core, what all cells take as the file
- * has them: for an estimate before anything was run), scale ("1/100": where none is asked for), scaled (parameters of
- * systems that are sizes of the paper's), measured_by (fio: see below).
+ * own_axis (yes: each panel of bars has its own y axis), target, published (what each metric is called there, - for
+ * none), published_x (what x is called there), note, missing (why there is no such figure here; then there are no
+ * cells), minutes (of one core, what all cells take as the file has them: for an estimate before anything was run),
+ * scale ("1/100": where none is asked for), scaled (parameters of systems that are sizes of the paper's), measured_by
+ * (fio: see below).
  *
  * With `measured_by = fio` a case is a job of fio's and no run of a system: its keys are fio's own, several values of
  * one stand between bars, and what is read is a file that it writes first (fio_cells.h). It is measured on this
@@ -50,7 +51,7 @@ extern const char *const gnn_figure_charts[];
 struct gnn_figure_about {
     char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
     char x[GNN_FIGURE_LINE], x_keys[GNN_FIGURE_LINE], facets[GNN_FIGURE_LINE], y[GNN_FIGURE_LINE];
-    char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE];
+    char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE], own_axis[GNN_FIGURE_LINE];
     char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
     char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];

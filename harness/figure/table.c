@@ -7,6 +7,7 @@
 #include "harness/figure/values.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -313,6 +314,44 @@ static const struct gnn_run_record *any_run(const struct gnn_paper_figure *figur
     return run;
 }
 
+static const char *cap_of(const struct gnn_run_record *run)
+{
+    return run->cap_enforcement;
+}
+
+/* Explains the words that stand in place of numbers. */
+static void say_words(struct caption *c, const struct gnn_paper_figure *figure)
+{
+    static const struct {
+        enum gnn_run_status status;
+        const char *text;
+    } words[] = {{GNN_RUN_OOM, "OOM: out of memory"},
+                 {GNN_RUN_GPU_OOM, "GPU OOM: out of GPU memory"},
+                 {GNN_RUN_OOT, "OOT: over the time limit"}};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        bool stands = false;
+        for (uint32_t i = 0; i < figure->job->count; i++) {
+            const struct gnn_figure_cell *const cell = &figure->cells[i];
+            stands = stands || (cell->run_count > 0 && cell->runs[cell->run_count - 1].status == words[w].status);
+        }
+        if (stands)
+            say(c, ". %s", words[w].text);
+    }
+}
+
+/* The state of the machine: page cache, readahead, limit. */
+static void say_machine(struct caption *c, const struct gnn_paper_figure *figure)
+{
+    const char *told[WORDS_MAX];
+    if (find_all(figure, start_of, told) > 0) {
+        say_all(c, figure, ". Page cache ", start_of);
+        say(c, " at start");
+    }
+    say_all_bytes(c, figure, find_all(figure, start_of, told) > 0 ? ", device readahead " : ". Device readahead ",
+                  readahead_of);
+    say_all(c, figure, ". Memory limit: ", cap_of);
+}
+
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
     struct caption c = {.text = text, .bytes = text_bytes};
@@ -323,26 +362,26 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     if (run == NULL)
         return;
     say_all(&c, figure, "", world_of);
+    text[0] = (char)toupper((unsigned char)text[0]);
     say(&c, " world");
     say_all(&c, figure, ", profile ", profile_of);
     if (run->profile[0] != '\0')
         say_assumed(&c, run->profile);
     say(&c, ", scale 1/%u", figure->scale_divisor);
     say_all(&c, figure, ", ", fio_of);
-    say_all(&c, figure, ", bytes a read ", read_size_of);
+    say_all(&c, figure, ", bytes per read ", read_size_of);
     say_all(&c, figure, ", compute ", compute_of);
     say_all(&c, figure, ", costs ", costs_of);
-    say_all_bytes(&c, figure, ", device readahead ", readahead_of);
-    say_all(&c, figure, ", start ", start_of);
-    say(&c, ", cap %s", run->cap_enforcement);
+    say_machine(&c, figure);
     if (figure->put_over[0] != '\0')
-        say(&c, ", with %s in all cells", figure->put_over);
+        say(&c, ". All runs with %s", figure->put_over);
     if (most > 1)
-        say(&c, ", median, least and most of at most %u runs a cell", most);
+        say(&c, ". Median and range of up to %u runs per configuration", most);
     else
-        say(&c, ", one run a cell");
-    say_all(&c, figure, ", build ", build_of);
+        say(&c, ". One run per configuration");
+    say_words(&c, figure);
     if (figure->about.published[0] != '\0')
         say(&c, ". Published values from the paper: %s", figure->about.place);
+    say_all(&c, figure, ". Build ", build_of);
     say(&c, ".%s%s", figure->about.note[0] != '\0' ? " " : "", figure->about.note);
 }

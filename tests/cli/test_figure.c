@@ -84,7 +84,7 @@ static void a_figure_from_file_to_picture(void **state)
                       "fast,64,papers100m,ok,1,", ",3.5,Table 9,", "peer,512,papers100m,,0,,,,OOM,Section 2,"));
     char *const words = figure_read(p, "tiny-fig1"
                                        ".md");
-    assert_ptr_equal(strstr(words, "A tiny figure (tiny, Figure 1)\n\nsimulated world, "), words);
+    assert_ptr_equal(strstr(words, "A tiny figure (tiny, Figure 1)\n\nSimulated world, "), words);
     free(words);
     expect_file(p,
                 "tiny-fig1"
@@ -170,9 +170,9 @@ static void parts_are_named_by_several_keys(void **state)
     const struct place *const p = *state;
     figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
                   PARTS("2 runs made", "2 of 2 cells are recorded", "| twitter |", "holds           order"));
-    figure_expect(
-        p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
-        PARTS("0 runs made", ", with dataset=twitter in all cells, one run a cell")); /* 64 is a value of the file */
+    figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
+                  PARTS("0 runs made",
+                        ". All runs with dataset=twitter. One run per configuration.")); /* 64 is a value of the file */
     figure_expect(p, "tiny-fig1 --check --fix 'dim=64|512' --fix dataset=twitter", 0,
                   PARTS("2 of 4 cells are recorded"));
     figure_expect(p, "tiny-fig1 --fix dim", 2, PARTS("--fix dim: expected KEY=VALUE"));
@@ -289,6 +289,29 @@ static void units_are_a_readers(void **state)
         expect_file(p, "tiny-unit.svg", PARTS(">5e-06<"));
 }
 
+/* A run out of memory has a word above the lines and its meaning in the caption; bars start at zero, each panel's axis
+ * ends where the figure asks for it, and a logarithmic axis has marks instead. */
+static void nothing_drawn_misleads(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-oom",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\nmemory = 64M, 100G\n[a]\nsystem = gnndrive\n[b]\n"
+                      "system = null\n" ABOUT_OVER("9", "lines", "memory") "y = epoch_s\nlog = yes\n");
+    figure_write(p, "tiny-own",
+                 TINY
+                 "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = agnes\nagnes.block = 4K, 8K\n" ABOUT_OVER(
+                     "9", "bars", "dataset") "facets = agnes.block\ny = own.block_bytes\nown_axis = yes\n");
+    const bool drawn =
+        expect_drawn(p, "tiny-oom", PARTS("4 of 4 cells", "OOM", "per configuration. OOM: out of memory."));
+    figure_expect(p, "tiny-own", 0, PARTS("2 of 2 cells"));
+    expect_file(p, "tiny-oom.gp", PARTS("words = 2\n", "logarithmic = 1\n"));
+    expect_file(p, "tiny-own.gp",
+                PARTS("bottom = 0\n", "tops[1] = 4.27246094e-06\n", "tops[2] = 8.54492188e-06\n",
+                      "bar(i) = logarithmic ? NaN"));
+    if (drawn)
+        expect_file(p, "tiny-oom.svg", PARTS(">a OOM<"));
+}
+
 /* Courses of runs, distributions, heat maps: what their data files hold, and that a picture came out. */
 static void shapes_of_other_kinds_are_drawn(void **state)
 {
@@ -360,6 +383,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_trees_own_are_summed_up, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(shapes_of_other_kinds_are_drawn, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(nothing_drawn_misleads, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(an_unwritable_folder_is_told_first, make_place, place_tear_down),

@@ -93,7 +93,7 @@ static void fio_reads_what_the_file_says(void **state)
     expect(p, "tiny-fio", 0,
            PARTS("4 runs made, 0 passed over, 0 failed", "4 of 4 cells are recorded", "| buffered | 1 | 4 |",
                  "| direct | 1.5 | 4.5 |", "| direct | 2 | 8 |",
-                 "measured world, scale 1/1000, fio-3.99, bytes a read 1 and ", "holds           rises",
+                 "Measured world, scale 1/1000, fio-3.99, bytes per read 1 and ", "holds           rises",
                  "holds           four", "DOES NOT HOLD   more", "likely cause: made up"));
     char *const csv = figure_read(p, "tiny-fio.csv");
     assert_non_null(strstr(csv, "series,numjobs,status,runs,fio.read_mbps"));
