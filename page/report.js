@@ -25,6 +25,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
   const shown = (name, value) => {
     if (!known(value)) return "-";
     if (typeof value !== "number") return text(value);
+    if (name === "hit_ratio" && value < 0) return "-"; // rows read ahead and not used: no share of hits
     if (name === "started_unix_ns" || name === "finished_unix_ns")
       return new Date(value / 1e6).toISOString().slice(0, 19).replace("T", " ");
     if (/_ns$/.test(name)) return value < 1e6 ? digits(value / 1e3) + " us" : value < 1e9 ? digits(value / 1e6) + " ms" : digits(value / 1e9) + " s";

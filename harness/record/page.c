@@ -88,7 +88,8 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
     put_number(epoch_ns == GNN_UNKNOWN ? (double)NAN : 1e-9 * (double)epoch_ns, "%.4g", out);
     put_number(gnn_run_io_wait_pct(run), "%.1f", out);
     put_number(gnn_run_cpu_pct(run), "%.1f", out);
-    put_number(gnn_record_hit_ratio(&run->counters), "%.4f", out);
+    const double hit_ratio = gnn_record_hit_ratio(&run->counters);
+    put_number(hit_ratio < 0 ? (double)NAN : hit_ratio, "%.4f", out); /* below 0 it is no share */
     put_bytes(run->counters.device_read_bytes, out);
     put_bytes(run->counters.peak_memory_bytes, out);
     put_number(100 * gnn_run_test_accuracy(run), "%.2f", out);

@@ -188,6 +188,23 @@ static void an_invalid_run_has_no_times(void **state)
     gnn_run_record_free(&run);
 }
 
+/* Whole partitions may hold more rows than were requested: no share of hits.
+ * On paper a heading is not cut inside a word. */
+static void a_ratio_below_zero_is_no_share(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "mariusgnn", 10, 2, 1);
+    run.counters.rows_asked = 1000;
+    run.counters.rows_read = 2468;
+    char *const page = page_of(&run, 1, "");
+    assert_null(strstr(page, ">-1.4"));
+    must_show(page, "if (name === \"hit_ratio\" && value < 0) return \"-\";");
+    must_show(page, "th { overflow-wrap: normal; }");
+    free(page);
+    gnn_run_record_free(&run);
+}
+
 /* Options and machine that every run has alike stand in the page once; what one lacks or has otherwise, in each. */
 static void what_is_alike_is_told_once(void **state)
 {
@@ -514,6 +531,7 @@ int main(void)
         cmocka_unit_test(a_page_is_whole_by_itself),
         cmocka_unit_test(long_series_are_thinned),
         cmocka_unit_test(an_invalid_run_has_no_times),
+        cmocka_unit_test(a_ratio_below_zero_is_no_share),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(pictures_are_inside),
         cmocka_unit_test(what_is_alike_is_told_once),
