@@ -2,6 +2,7 @@
 /* What goes wrong around a run: damaged datasets, disks that are full or in memory, users without permission,
  * outputs nobody reads, processes killed. Each ends with one message that names the remedy and the exit
  * status that `oocgnn --help` promises, and nothing is left behind. */
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 #include "tests/support/tiny_runs.h"
 
@@ -94,14 +95,13 @@ static void a_dataset_in_memory(void **state)
     process_expect(buffered, 0, "", "buffered reads in memory");
 }
 
-/* Unmounts, and tries again for a second: the kernel gives back the files of a ring after its process has ended. */
+/* Unmounts, and tries again: the kernel gives back the files of a ring after its process has ended. */
 static int unmount(const char *disk)
 {
+    uint32_t naps = 0;
     int status = umount(disk);
-    for (int i = 0; status != 0 && errno == EBUSY && i < 20; i++) {
-        (void)usleep(50000);
+    while (status != 0 && errno == EBUSY && patient(&naps))
         status = umount(disk);
-    }
     return status;
 }
 
@@ -257,7 +257,7 @@ static void a_crashed_worker_is_a_failed_run(void **state)
     assert_true(worker > 0);
     tiny_runs_nap(0.3);
     assert_int_equal(kill(worker, SIGABRT), 0);
-    assert_int_equal(process_wait(supervisor, 60), 1);
+    assert_int_equal(process_wait(supervisor), 1);
     expect_end(t, supervisor, "failed", "signal 6");
 }
 
@@ -275,7 +275,7 @@ static void the_second_signal_insists(void **state)
     assert_int_equal(kill(supervisor, SIGTERM), 0);
     tiny_runs_nap(0.2);
     assert_int_equal(kill(supervisor, SIGINT), 0);
-    assert_int_equal(process_wait(supervisor, 60), 143); /* of the first */
+    assert_int_equal(process_wait(supervisor), 143); /* of the first */
     expect_end(t, supervisor, "interrupted", "user");
 }
 
@@ -289,7 +289,7 @@ static void interrupted_at_any_moment(void **state)
         const pid_t supervisor = start_endless(t, none);
         tiny_runs_nap(ms * 1e-3);
         assert_int_equal(kill(supervisor, SIGINT), 0);
-        const int status = process_wait(supervisor, 60);
+        const int status = process_wait(supervisor);
         if (status != 130 && status != -SIGINT)
             fail_msg("interrupted after %d ms: status %d", ms, status);
         assert_false(tiny_runs_worker_left(t));
@@ -307,9 +307,8 @@ static void the_next_run_removes_a_dead_ones_cgroup(void **state)
     assert_true(tiny_runs_worker_of(supervisor) > 0);
     assert_true(cgroup_left(supervisor));
     assert_int_equal(kill(supervisor, SIGKILL), 0);
-    assert_int_equal(process_wait(supervisor, 60), -SIGKILL);
-    for (int i = 0; i < 600 && tiny_runs_worker_left(t); i++)
-        tiny_runs_nap(0.05);
+    assert_int_equal(process_wait(supervisor), -SIGKILL);
+    tiny_runs_await_end(t);
     const char *const next[] = {"--system", "null", "--evaluate", "never", NULL};
     int exit_status;
     json_decref(tiny_runs_json(t, next, &exit_status));
@@ -465,17 +464,13 @@ static void nothing_is_left_of_a_superbatch(void **state)
             const pid_t supervisor = start_ahead(t, systems[s]);
             const pid_t worker = tiny_runs_worker_of(supervisor);
             assert_true(worker > 0);
-            bool holds = false;
-            for (int i = 0; i < 1500 && !holds; i++) {
-                holds = holds_scratch(t, worker);
-                tiny_runs_nap(0.02);
-            }
-            assert_true(holds); /* otherwise nothing is tested */
+            uint32_t naps = 0;
+            while (!holds_scratch(t, worker))
+                assert_true(patient(&naps)); /* otherwise nothing is tested */
             tiny_runs_nap(0.1);
             assert_int_equal(kill(way == 1 ? worker : supervisor, way == 2 ? SIGINT : SIGKILL), 0);
-            assert_int_equal(process_wait(supervisor, 60), way == 0 ? -SIGKILL : way == 2 ? 130 : 1);
-            for (int i = 0; i < 600 && tiny_runs_worker_left(t); i++)
-                tiny_runs_nap(0.05);
+            assert_int_equal(process_wait(supervisor), way == 0 ? -SIGKILL : way == 2 ? 130 : 1);
+            tiny_runs_await_end(t);
             assert_false(tiny_runs_worker_left(t));
             struct process_result after = listing(t);
             assert_string_equal(after.out, before.out);
@@ -524,16 +519,12 @@ static void cut_off(const struct tiny_runs *t, const struct slow_packing *slow, 
     const pid_t supervisor = start_ahead(t, slow->words);
     const pid_t worker = tiny_runs_worker_of(supervisor);
     assert_true(worker > 0);
-    bool packs = false;
-    for (int i = 0; i < 1000 && !packs; i++) {
-        packs = found(t, slow->begun);
-        tiny_runs_nap(0.01);
-    }
-    assert_true(packs); /* otherwise nothing is tested */
+    uint32_t naps = 0;
+    while (!found(t, slow->begun))
+        assert_true(patient(&naps)); /* otherwise nothing is tested */
     assert_int_equal(kill(way == 1 ? worker : supervisor, way == 2 ? SIGINT : SIGKILL), 0);
-    assert_int_equal(process_wait(supervisor, 20), way == 0 ? -SIGKILL : way == 2 ? 130 : 1);
-    for (int i = 0; i < 200 && tiny_runs_worker_left(t); i++)
-        tiny_runs_nap(0.05);
+    assert_int_equal(process_wait(supervisor), way == 0 ? -SIGKILL : way == 2 ? 130 : 1);
+    tiny_runs_await_end(t);
     assert_false(tiny_runs_worker_left(t));
     assert_false(found(t, "*/diskgnn-*/*-cached"));
     assert_true(way < 2 || found(t, "*.part") == slow->kept);

@@ -25,7 +25,7 @@
     "    cat \"$job\" >>\"$here/jobs\"; threads=$(value numjobs) direct=$(value direct)\n"                             \
     "    [ -s \"$(value filename)\" ] || { echo no file; exit 1; }\n"                                                  \
     "fi\n"                                                                                                             \
-    "[ ! -e \"$here/slow\" ] || sleep 20\n"                                                                            \
+    "[ ! -e \"$here/slow\" ] || { touch \"$here/begun\"; sleep 600; }\n"                                               \
     "if [ -e \"$here/fails\" ] && [ \"$threads\" = 4 ]; then echo 'fio: engine libfoo not loadable'; exit 1; fi\n"     \
     "rate=$((threads * 1000000 + direct * 500000))\n"                                                                  \
     "[ ! -e \"$here/stands\" ] || rate=0\n"                                                                            \
@@ -36,6 +36,15 @@
     "[ ! -e \"$here/twice\" ] || one=\"$one, $one\"\n"                                                                 \
     "echo \"note: a word before\"\n"                                                                                   \
     "echo \"{ \\\"fio version\\\": \\\"fio-3.99\\\", \\\"jobs\\\": [ $one ] }\"\n"
+
+/* Starts a command, and sends it and what it started what Ctrl-C sends, once fio is at work. */
+#define INTERRUPT                                                                                                      \
+    "set -m\n"                                                                                                         \
+    "here=${0%/*}/..\n"                                                                                                \
+    "\"$@\" &\n"                                                                                                       \
+    "for ((naps = 0; naps < 6000; naps++)); do [ ! -e \"$here/begun\" ] || break; sleep 0.1; done\n"                   \
+    "kill -INT -- -$!\n"                                                                                               \
+    "wait $!\n"
 
 #define CASES "ioengine = psync\nnumjobs = 1 | 4\n[buffered]\ndirect = 0\n[direct]\ndirect = 1\n"
 #define FIGURE(number, y)                                                                                              \
@@ -153,7 +162,8 @@ static void stopped_it_goes_on(void **state)
 {
     const struct place *const p = *state;
     shell("touch slow", p->dir, "");
-    struct process_result r = with_fio(p, "timeout --preserve-status -s INT 1", "tiny-fio");
+    process_write_file(p->dir, "bin/interrupt", 0755, "%s", "#!/bin/bash\n" INTERRUPT);
+    struct process_result r = with_fio(p, "interrupt", "tiny-fio");
     process_expect_all(&r, 130, PARTS("tiny-fio: interrupted; the same command continues it"));
     process_free(&r);
     shell("rm slow; ls data/fio | grep -v part", p->dir, "");

@@ -2,6 +2,7 @@
 /* Hostile input and careless use: damaged values, names that other programs would execute, databases that keep nothing,
  * limits of the shell. Nothing wrong is recorded, nothing is executed, nothing is lost, and every command ends. */
 #include "tests/support/data_files.h"
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/tiny_runs.h"
@@ -177,12 +178,11 @@ static void a_stopped_run_is_stopped_and_invalid(void **state)
     assert_true(worker > 0);
     assert_int_equal(kill(supervisor, SIGTSTP), 0);
     int stopped = 0;
-    for (int i = 0; i < 1500 && stopped < 2; i++) {
-        tiny_runs_nap(0.02);
+    uint32_t naps = 0;
+    while (stopped < 2 && patient(&naps))
         stopped = count_stopped(supervisor, worker);
-    }
     assert_int_equal(kill(supervisor, SIGCONT), 0);
-    const int end = process_wait(supervisor, 60);
+    const int end = process_wait(supervisor);
     assert_int_equal(stopped, 2);
     assert_int_equal(end, 1);
     expect_record(t, "invalid", "the worker was stopped (Ctrl-Z or SIGSTOP)");
@@ -360,15 +360,15 @@ static void pipes_are_no_files(void **state)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         (void)snprintf(damage, sizeof damage, "rm $D/%s && mkfifo $D/%s", files[i], files[i]);
         damaged_copy(t, "pipes", damage);
-        struct process_result r = process_shell("timeout 10 %s", usual(t, dir, run));
+        struct process_result r = process_shell(HANG_TIMEOUT " %s", usual(t, dir, run));
         if (r.exit_status == 0 || r.exit_status == 124 || strstr(r.err, "no regular file") == NULL)
             fail_msg("%s: exit %d\n%s", files[i], r.exit_status, r.err);
         process_free(&r);
-        r = process_shell("timeout 10 %s prepare %s --check", process_program(), dir);
+        r = process_shell(HANG_TIMEOUT " %s prepare %s --check", process_program(), dir);
         assert_int_equal(r.exit_status, 1);
         process_free(&r);
     }
-    process_expect(process_shell("mkfifo %s/db; timeout 10 %s --db %s/db", t->dir,
+    process_expect(process_shell("mkfifo %s/db; " HANG_TIMEOUT " %s --db %s/db", t->dir,
                                  usual(t, "papers100m --scale 1/4000", run), t->dir),
                    2, "no regular file", "a pipe as database");
 }
@@ -644,24 +644,25 @@ static void limits_of_the_shell_are_told(void **state)
     char run[RUN_MAX];
     usual(t, "papers100m --scale 1/4000", run);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct process_result r = process_shell("for f in {3..30}; do eval \"exec $f>&-\"; done; "
-                                                "export OPENBLAS_NUM_THREADS=1; ulimit %s; timeout 10 %s --db %s/l.db",
-                                                cases[i].limit, run, t->dir);
+        struct process_result r =
+            process_shell("for f in {3..30}; do eval \"exec $f>&-\"; done; "
+                          "export OPENBLAS_NUM_THREADS=1; ulimit %s; " HANG_TIMEOUT " %s --db %s/l.db",
+                          cases[i].limit, run, t->dir);
         assert_string_equal(r.out, "");
         process_expect(r, cases[i].exit_status, cases[i].message, cases[i].limit);
     }
     /* Whichever descriptor is the one that is not left: the run works, or names the limit. */
     for (int files = 4; files <= 24; files++) {
-        struct process_result r = process_shell("for f in {3..30}; do eval \"exec $f>&-\"; done; ulimit -n %d; "
-                                                "timeout 10 %s --db %s/l.db",
-                                                files, run, t->dir);
+        struct process_result r = process_shell(
+            "for f in {3..30}; do eval \"exec $f>&-\"; done; ulimit -n %d; " HANG_TIMEOUT " %s --db %s/l.db", files,
+            run, t->dir);
         if (r.exit_status != 0 && (r.exit_status != 4 || strstr(r.err, "ulimit -n") == NULL))
             fail_msg("ulimit -n %d: exit %d\n%s%s", files, r.exit_status, r.out, r.err);
         process_free(&r);
     }
     for (int kib = 262144; kib <= 524288; kib += 65536) {
         struct process_result r = process_shell(
-            "export OPENBLAS_NUM_THREADS=1; ulimit -v %d; timeout 10 %s --db %s/l.db --json", kib, run, t->dir);
+            "export OPENBLAS_NUM_THREADS=1; ulimit -v %d; " HANG_TIMEOUT " %s --db %s/l.db --json", kib, run, t->dir);
         if (r.exit_status != 0)
             fail_msg("ulimit -v %d: exit %d\n%s%s", kib, r.exit_status, r.out, r.err);
         process_free(&r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Manual page and completion, generated from the option tables: every option of every command is in them, and the tools
  * that read them have nothing to say. */
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
 
@@ -236,7 +237,7 @@ static void zsh_completes(void **state)
     char *const dir = process_temp_dir();
     process_write_file(dir, "typist.zsh", 0644, "%s", typist);
     struct process_result r = process_shell(
-        "%s completion zsh >%s/_oocgnn; timeout 60 zsh -f %s/typist.zsh %s 'oocgnn compa' 'oocgnn run --memo' "
+        "%s completion zsh >%s/_oocgnn; " HANG_TIMEOUT " zsh -f %s/typist.zsh %s 'oocgnn compa' 'oocgnn run --memo' "
         "'oocgnn run --system gnnd' 'oocgnn list prof' 'oocgnn report --ht' >%s/typed 2>&1; cat %s/out",
         process_program(), dir, dir, dir, dir, dir);
     process_remove_tree(dir);

@@ -40,7 +40,7 @@ say(batches=1)
 for line in sys.stdin:
     n = int(line)
     if os.path.exists(__file__ + ".slow") and library == "graphbolt":
-        time.sleep(100)
+        time.sleep(600)
     if job == "sample":
         say(total_ns=n * each, edges=n * 50000)
     else:
@@ -147,6 +147,7 @@ E2
 chmod +x "$dir/path/python3"
 touch "$dir/data/papers100m-1_100/meta" "$dir/work/dgl/ready" "$dir/work/pyg/ready" "$dir/work/dgl/bin/python.slow"
 # A shell in the background ignores SIGINT, so the script is sent the other one.
+held() { [ "$(cat "$dir/read_ahead_kb")" = 16 ]; }
 while read -r signal program; do
     page >"$dir/page.md"
     echo 4096 >"$dir/read_ahead_kb"
@@ -154,11 +155,7 @@ while read -r signal program; do
     PATH=$dir/path:$PATH PEERS_DIR=$dir/work OOCGNN=$dir/oocgnn BENCH=$dir/bench DATA=$dir/data "${command[@]}" --rounds 1 \
         --seconds 0.001 --batches 10 --models sage --threads 1 --cap 1M --readahead 16 --parts "steps disk" \
         --page "$dir/page.md" >"$dir/said" 2>&1 </dev/null &
-    for ((i = 0; i < 300; i++)); do
-        [ "$(cat "$dir/read_ahead_kb")" = 16 ] && break
-        sleep 0.1
-    done
-    [ "$(cat "$dir/read_ahead_kb")" = 16 ]
+    until_true held
     verdict "it did not get as far as its last part: $(tail -n 3 "$dir/said")" $?
     sleep 0.3
     kill "-$signal" $!

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/browser.h"
 
+#include "tests/support/hang.h"
 #include "tests/support/must.h"
 
 #include <setjmp.h>
@@ -34,7 +35,7 @@ struct process_result browser_load(const char *dir, const char *name)
     char browser[600];
     assert_true(find_browser(browser, sizeof browser));
     struct process_result r = process_shell(
-        "cd %s && HOME=$PWD timeout 120 %s --headless --no-sandbox --disable-gpu --window-size=1200,2000 "
+        "cd %s && HOME=$PWD " HANG_TIMEOUT " %s --headless --no-sandbox --disable-gpu --window-size=1200,2000 "
         "--user-data-dir=$PWD/profile --enable-logging=stderr --virtual-time-budget=5000 --dump-dom file://$PWD/%s "
         "2>browser.log; status=$?; grep CONSOLE browser.log >&2; exit $status",
         dir, browser, name);

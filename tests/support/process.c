@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/process.h"
 
+#include "tests/support/hang.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -120,18 +121,17 @@ pid_t process_start(const char *const *argv)
     return pid;
 }
 
-int process_wait(pid_t pid, double limit_s)
+int process_wait(pid_t pid)
 {
-    const struct timespec step = {.tv_nsec = 10 * 1000 * 1000};
+    uint32_t naps = 0;
     int status = 0;
-    for (double waited_s = 0; waited_s < limit_s; waited_s += 0.01) {
-        if (waitpid(pid, &status, WNOHANG) == pid)
-            return decode(status);
-        (void)nanosleep(&step, NULL);
-    }
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, &status, 0);
-    return -SIGKILL;
+    while (waitpid(pid, &status, WNOHANG) != pid)
+        if (!patient(&naps)) {
+            (void)kill(pid, SIGKILL);
+            (void)waitpid(pid, &status, 0);
+            return -SIGKILL;
+        }
+    return decode(status);
 }
 
 const char *process_program(void)

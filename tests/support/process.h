@@ -26,9 +26,8 @@ void process_expect_all(const struct process_result *r, int exit_status, const c
 
 /* Starts argv in the background, output to /dev/null; reap with process_wait. */
 pid_t process_start(const char *const *argv);
-/* Exit status, or -signal; waits at most limit_s, then kills and returns -9. A limit is there to notice a hang: give a
- * busy machine ten times what an idle one needs. */
-int process_wait(pid_t pid, double limit_s);
+/* Exit status, or -signal; kills what still runs after HANG_WAIT_SECONDS (hang.h) and returns -9. */
+int process_wait(pid_t pid);
 
 /* The program under test: $OOCGNN, else build/gcc/oocgnn. */
 const char *process_program(void);

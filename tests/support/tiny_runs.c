@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/tiny_runs.h"
 
+#include "tests/support/hang.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,19 +128,25 @@ bool tiny_runs_worker_left(const struct tiny_runs *t)
     return left;
 }
 
+void tiny_runs_await_end(const struct tiny_runs *t)
+{
+    uint32_t naps = 0;
+    while (tiny_runs_worker_left(t) && patient(&naps))
+        continue;
+}
+
 pid_t tiny_runs_worker_of(pid_t supervisor)
 {
     char parent[32];
     pid_t worker = 0;
     (void)snprintf(parent, sizeof parent, "%ld", (long)supervisor);
     const char *const argv[] = {"pgrep", "-P", parent, NULL};
-    for (int i = 0; i < 600 && worker == 0; i++) {
+    uint32_t naps = 0;
+    do {
         struct process_result r = process_run(argv);
         worker = (pid_t)strtol(r.out, NULL, 10);
         process_free(&r);
-        if (worker == 0)
-            tiny_runs_nap(0.05);
-    }
+    } while (worker == 0 && patient(&naps));
     return worker;
 }
 
@@ -155,8 +163,9 @@ pid_t tiny_runs_start_training(const struct tiny_runs *t, const char *const *mor
     tiny_runs_arguments(t, words, argv);
     const pid_t supervisor = process_start(argv);
     struct stat info = {.st_size = 0};
-    for (int i = 0; i < 1200 && (stat(trace, &info) != 0 || info.st_size == 0); i++)
-        tiny_runs_nap(0.05);
+    uint32_t naps = 0;
+    while ((stat(trace, &info) != 0 || info.st_size == 0) && patient(&naps))
+        continue;
     assert_true(info.st_size > 0); /* the loss trace is written out after every epoch */
     return supervisor;
 }

@@ -51,7 +51,10 @@ json_t *tiny_runs_last(const struct tiny_runs *t);
 /* A process of a run on this dataset is alive. */
 bool tiny_runs_worker_left(const struct tiny_runs *t);
 
-/* The worker of the supervisor, once there is one; 0 after 30 s without. */
+/* Waits until none is, or it has to be taken for a hang. */
+void tiny_runs_await_end(const struct tiny_runs *t);
+
+/* The worker of the supervisor, once there is one; 0 where none comes (hang.h). */
 pid_t tiny_runs_worker_of(pid_t supervisor);
 
 /* Starts such a run in the background and waits, as long as that takes, until its first epoch is over. */

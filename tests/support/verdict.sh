@@ -4,6 +4,7 @@
 #   dir                 a folder of the test's own, removed at its end
 #   verdict NAME N      books a verdict: 0 holds; of any other the name is printed, with the last lines of the files of `evidence`
 #   skip_all REASON N   ends the script where none of its N verdicts can be had
+#   until_true COMMAND  waits until a command succeeds; 1 where that has to be taken for a hang, after ten minutes
 #   finish              prints cmocka's summary lines, which scripts/run_tests.sh reads; its status is the script's
 set -uo pipefail
 passed=0
@@ -26,6 +27,14 @@ skip_all() {
     echo "skip: $1"
     echo "[  SKIPPED ] $2 test(s)"
     exit 0
+}
+
+until_true() {
+    local naps=0
+    until "$@"; do
+        [ $((++naps)) -lt 6000 ] || return 1
+        sleep 0.1
+    done
 }
 
 finish() {

@@ -303,7 +303,7 @@ static void throttle_slows(move_fn *move)
     struct gnn_cgroup *cgroup = NULL;
     assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_OK);
     double seconds = 0;
-    for (int turn = 0; turn < 4; turn++) { /* others' traffic on the device: once more */
+    for (int turn = 0; turn < 20; turn++) { /* others' traffic on the device: once more */
         struct timespec start, end;
         (void)clock_gettime(CLOCK_MONOTONIC, &start);
         const pid_t child = fork();

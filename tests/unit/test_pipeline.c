@@ -526,7 +526,7 @@ static bool sleeps_once(struct gnn_world *world)
 static void sleeps_land_in_their_kind(void **state)
 {
     bool in_time = false;
-    for (int turn = 0; turn < 5 && !in_time; turn++)
+    for (int turn = 0; turn < 50 && !in_time; turn++)
         in_time = sleeps_once(*state);
     assert_true(in_time);
 }

@@ -63,12 +63,12 @@ static unsigned read_kib(const char *path)
     return kib;
 }
 
-/* Waits up to ten seconds for the value; returns what is there then. */
+/* Waits for the value; returns what is there then. */
 static unsigned settled_kib(const char *path, unsigned wanted)
 {
-    const struct timespec pause = {.tv_nsec = 10000000};
-    for (int i = 0; i < 1000 && read_kib(path) != wanted; i++)
-        (void)nanosleep(&pause, NULL);
+    uint32_t naps = 0;
+    while (read_kib(path) != wanted && patient(&naps))
+        continue;
     return read_kib(path);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/support/fixture.h"
+#include "tests/support/hang.h"
 #include "tests/support/sanitizers.h"
 
 #include <errno.h>
@@ -172,7 +173,7 @@ static void test_look(void **state)
     const struct gnn_read read = page_read(&f, 3);
     uint32_t accepted, got = 0;
     assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-    const uint64_t give_up_ns = gnn_now_ns(f.base.world) + UINT64_C(5000000000);
+    const uint64_t give_up_ns = gnn_now_ns(f.base.world) + HANG_WAIT_SECONDS * UINT64_C(1000000000);
     struct gnn_completion out;
     while (got == 0 && gnn_now_ns(f.base.world) < give_up_ns)
         assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
@@ -194,7 +195,7 @@ static uint32_t word_at(const struct ring_case *f, uint64_t index)
 static bool comes_unasked(const struct ring_case *f, uint64_t page)
 {
     const uint64_t first = page * READ_BYTES / 4, last = first + READ_BYTES / 4 - 1;
-    const uint64_t give_up_ns = gnn_now_ns(f->base.world) + UINT64_C(5000000000);
+    const uint64_t give_up_ns = gnn_now_ns(f->base.world) + HANG_WAIT_SECONDS * UINT64_C(1000000000);
     while (word_at(f, first) != io_scratch_value(first) || word_at(f, last) != io_scratch_value(last))
         if (gnn_now_ns(f->base.world) > give_up_ns)
             return false;
@@ -420,7 +421,7 @@ static void test_spinning(void **state)
     const struct gnn_read read = page_read(&f, 3);
     uint32_t accepted, got = 0;
     assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-    const uint64_t give_up_ns = gnn_now_ns(f.base.world) + UINT64_C(5000000000);
+    const uint64_t give_up_ns = gnn_now_ns(f.base.world) + HANG_WAIT_SECONDS * UINT64_C(1000000000);
     struct gnn_completion out;
     while (got == 0 && gnn_now_ns(f.base.world) < give_up_ns) /* looking without a wait needs no system call either */
         assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
