@@ -231,16 +231,20 @@ test: setup-test
 	@$(MAKE) --no-print-directory -s run-tests
 
 # Suites that start the program find it here; those that do not multiply with the kernels that it would.
+# Sanitizers make a program ten times slower.
 run-tests: export OOCGNN := $(BIN)
+run-tests: export TEST_CPU_LIMIT_S ?= $(if $(SANITIZE),3000,300)
+run-tests: export TEST_LIMIT_S ?= $(if $(SANITIZE),18000,1800)
 run-tests:
 	@kernels=$${OPENBLAS_CORETYPE:-$$($(BIN) doctor 2>/dev/null | sed -n 's/.* OpenBLAS with the kernels of \([A-Za-z0-9]*\).*/\1/p')}; \
 	    [ -z "$$kernels" ] || export OPENBLAS_CORETYPE="$$kernels"; \
 	    scripts/run_tests.sh $(BUILD)/logs $(SCRIPT_TESTS) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 
+# A minute for each format is more than the quick suite's limit.
 test-long: setup-test
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined test
 	@$(MAKE) --no-print-directory SANITIZE=thread test
-	@OOCGNN_FUZZ_S=60 OOCGNN_TEST_LONG=1 OOCGNN_TEST_SEED=random $(MAKE) --no-print-directory test
+	@TEST_CPU_LIMIT_S=3000 TEST_LIMIT_S=18000 OOCGNN_FUZZ_S=60 OOCGNN_TEST_LONG=1 OOCGNN_TEST_SEED=random $(MAKE) --no-print-directory test
 
 # Campaigns: what the quick suite does a little of.
 N ?=

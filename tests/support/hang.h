@@ -5,12 +5,14 @@
 #ifndef TESTS_SUPPORT_HANG_H
 #define TESTS_SUPPORT_HANG_H
 
+#include "tests/support/sanitizers.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { HANG_SECONDS = 1500, HANG_WAIT_SECONDS = 600 };
+enum { HANG_SECONDS = SANITIZERS_SHADOW_PERCENT > 0 ? 15000 : 1500, HANG_WAIT_SECONDS = 600 };
 #define HANG_TIMEOUT "timeout 600" /* HANG_WAIT_SECONDS, for a command of a shell */
 
 /* Ends this process by SIGALRM if it still runs after HANG_SECONDS; a later call starts the time anew. */
