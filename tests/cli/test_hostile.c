@@ -212,7 +212,7 @@ static void a_disturbed_run_is_invalid(void **state)
         struct process_result r = process_shell(
             "D=%s/moved; rm -rf $D $D.trace; cp -r %s/papers100m-1_4000 $D; %s --dataset $D --epochs 200 %s "
             "--trace-loss "
-            "$D.trace >%s/log 2>&1 & P=$!; D=%s/moved; for i in {1..3000}; do test -s $D.trace && break; sleep 0.01; "
+            "$D.trace >%s/log 2>&1 & P=$!; D=%s/moved; for i in {1..60000}; do test -s $D.trace && break; sleep 0.01; "
             "done; "
             "W=$(pgrep -P $P); G=$(find /sys/fs/cgroup -type d -path '*memory*' -name \"oocgnn-$P-*\" | head -1); "
             "test -n \"$G\" || G=$(find /sys/fs/cgroup -type d -name \"oocgnn-$P-*\" | head -1); %s; wait $P",

@@ -538,7 +538,7 @@ static void test_a_full_disk_ends_the_packing_alone(void **state)
         run_epochs(&f, options, &free_of);
         fixture_close(&f);
         const uint64_t all = free_of.sum.requested_written;
-        for (uint64_t i = 0; i < 76; i++) {
+        for (uint64_t i = (uint64_t)kind % 2; i < 76; i += 2) { /* each of the 76 in one of the two worlds */
             const uint64_t bytes = i < 48 ? i * all / 48 : all - (i - 47) * 9000;
             fixture_open(
                 &f, .graph = &usual, .simulated = simulated,
