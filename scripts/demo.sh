@@ -17,7 +17,7 @@ seen=$("$OOCGNN" doctor --data . || true)
 echo "$seen" >&2
 
 # Without an enforced limit PyG+ would use the whole machine's page cache.
-if grep -q '^ok  *memory cap' <<<"$seen"; then
+if grep -q '^ok  *memory cgroup' <<<"$seen"; then
     echo "== A graph like papers100M at scale $scale: 1.1 million nodes, 650 MB" >&2
     if ! "$OOCGNN" prepare papers100m --scale "$scale" --id-bytes 8 --data "$DATA" --check --quick >/dev/null 2>&1; then
         "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --id-bytes 8 --data "$DATA" >/dev/null

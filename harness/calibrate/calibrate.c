@@ -48,7 +48,8 @@ static enum gnn_status describe(struct gnn_calibration *out, struct gnn_err *err
     (void)snprintf(out->load, sizeof out->load, "%.*s", (int)strcspn(load, " \n"), load);
     const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (cores < 1 || pages < 1 || page < 1)
-        return gnn_fail(err, GNN_ENOTSUP, "calibrate: the kernel does not tell its cores and memory");
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "calibrate: the kernel does not report the number of cores or the memory size");
     out->cores = (uint32_t)cores;
     out->memory_bytes = (uint64_t)pages * (uint64_t)page;
     return GNN_OK;

@@ -35,7 +35,7 @@ enum gnn_status gnn_bench_cuda(struct gnn_bench *bench, struct gnn_err *err)
     enum gnn_status status = gnn_cuda_plugin(&ops, &missing);
     GNN_NEXT(status, gnn_bench_tensor_open(bench, ops, &tensor, &missing));
     if (status == GNN_OK && !describe(out))
-        status = gnn_fail(&missing, GNN_ENOTSUP, "NVML does not tell the device's memory");
+        status = gnn_fail(&missing, GNN_ENOTSUP, "NVML does not report the memory size of the device");
     out->gpu_present = status == GNN_OK;
     if (!out->gpu_present) {
         (void)snprintf(out->gpu_missing, sizeof out->gpu_missing, "%.*s", (int)sizeof out->gpu_missing - 1,

@@ -54,5 +54,5 @@ enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
     bench->out->figure[GNN_FIGURE_PROCESS] = (struct gnn_figure){.value = (double)(held - usage.current_bytes)};
     return held > usage.current_bytes + (uint64_t)THREADS * KERNEL_STACK_BYTES
                ? GNN_OK
-               : gnn_fail(err, GNN_ENOTSUP, "/proc/self/status does not tell the memory of this process");
+               : gnn_fail(err, GNN_ENOTSUP, "/proc/self/status does not report the memory of this process");
 }

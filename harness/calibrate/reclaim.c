@@ -115,7 +115,8 @@ static enum gnn_status touch_in_turn(const struct reclaim *r, struct gnn_world *
     GNN_TRY(touch(r, world, file, 0, r->cap_pages, &sum, err));
     GNN_TRY(touch(r, world, file, r->cap_pages, count, &sum, err));
     if (sum.major * 2 < count)
-        return gnn_fail(err, GNN_ENOTSUP, "under a cap of %llu MiB half the pages of %s stay: it is not kept",
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "with a limit of %llu MiB, half the pages of %s stay in memory: the limit is not enforced",
                         (unsigned long long)(r->cap_pages * GNN_PAGE_BYTES >> 20), r->bench->data);
     *ns = (sum.cpu_ns + sum.besides_ns) / (double)sum.major;
     return GNN_OK;
@@ -156,7 +157,7 @@ static enum gnn_status hear(const struct reclaim *r, int fd, struct found *found
         got = read(fd, found, sizeof *found);
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof *found)
-        return gnn_fail(err, GNN_ECAP, "the process under a cap of %llu MiB ended before it had measured",
+        return gnn_fail(err, GNN_ECAP, "the process under a memory limit of %llu MiB ended before it had measured",
                         (unsigned long long)(r->cap_pages * GNN_PAGE_BYTES >> 20));
     return found->status == GNN_OK ? GNN_OK : gnn_fail(err, found->status, "%s", found->message);
 }

@@ -200,7 +200,7 @@ static enum gnn_status measure_direct(struct ring *r, struct gnn_err *err)
     const uint32_t bytes = gnn_max_u32(info.offset_align_bytes, 512);
     enum gnn_status status = GNN_OK;
     if (bytes > SLOT_BYTES)
-        status = gnn_fail(err, GNN_ENOTSUP, "%s: direct reads want %u bytes", b->data, bytes);
+        status = gnn_fail(err, GNN_ENOTSUP, "%s: direct reads require %u bytes", b->data, bytes);
     else
         read_from(r, file, bytes, bytes, b->data_bytes);
     GNN_NEXT(status, gnn_figures_measure(direct_once, r, b->repeats, 2, &b->out->figure[GNN_FIGURE_SUBMIT], err));

@@ -134,7 +134,7 @@ enum gnn_status gnn_build_job_parse(const char *text, struct gnn_build_job *out,
         status = take_line(line, out, err);
     free(copy);
     if (status == GNN_OK && out->count == 0)
-        status = gnn_fail(err, GNN_EFORMAT, "no cell in the plan; is it a build of oocgnn?");
+        status = gnn_fail(err, GNN_EFORMAT, "the plan has no configuration; is it a build of oocgnn?");
     if (status != GNN_OK)
         gnn_build_job_close(out);
     return status;

@@ -187,7 +187,7 @@ static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct g
         GNN_TRY(gnn_db_comparison(db, &r->choice, RUNS_MAX, r->ids, &r->count, err));
     return r->count > 0 ? GNN_OK
                         : gnn_fail(err, GNN_ENOENT, "%s holds no finished run%s", r->config.db,
-                                   chosen ? " with those values; `oocgnn report --last 20` shows what there is"
+                                   chosen ? " with those values; `oocgnn report --last 20` lists the recorded values"
                                           : "; `oocgnn run --db` makes one");
 }
 

@@ -69,8 +69,9 @@ static void look_at_kernel(struct doctor *d)
          gnn_format_bytes((uint64_t)info.totalram * info.mem_unit, memory, sizeof memory));
     if (info.totalswap != 0)
         find(d, "swap", GNN_VERDICT_NOTE, false,
-             "capped runs forbid it unless --swap is given; swapoff -a rules it out altogether", "%s of swap",
-             gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory));
+             "runs with a memory limit use no swap unless --swap is given; `sudo swapoff -a` disables it for the "
+             "machine",
+             "%s of swap", gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory));
 }
 
 /* Buffers of direct I/O ask for large pages; a kernel set to `never` gives none. */
@@ -248,16 +249,16 @@ static void look_at_cgroup(struct doctor *d)
     if (detected == GNN_OK)
         look_at_inherited(d, &confine);
     if (detected != GNN_OK || !confine.memory_usable) {
-        find(d, "memory cap", GNN_VERDICT_MISSING, false, err.status != GNN_OK ? err.message : confine.remedy,
+        find(d, "memory cgroup", GNN_VERDICT_MISSING, false, err.status != GNN_OK ? err.message : confine.remedy,
              "no writable control group for memory");
         return;
     }
     if (gnn_confine_self_test(&confine, probe_bytes, &rise_bytes, &err) != GNN_OK) {
-        find(d, "memory cap", GNN_VERDICT_MISSING, false, confine.remedy, "%s", err.message);
+        find(d, "memory cgroup", GNN_VERDICT_MISSING, false, confine.remedy, "%s", err.message);
         return;
     }
-    find(d, "memory cap", gnn_confine_counts(probe_bytes, rise_bytes) ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false, "",
-         "cgroup %s%s; touching 8 MiB raised the charge by %.1f MiB", confine.memory == GNN_CGROUP_V2 ? "v2" : "v1",
+    find(d, "memory cgroup", gnn_confine_counts(probe_bytes, rise_bytes) ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,
+         "", "cgroup %s%s; touching 8 MiB raised the charge by %.1f MiB", confine.memory == GNN_CGROUP_V2 ? "v2" : "v1",
          confine.hybrid ? " (hybrid)" : "", (double)rise_bytes / (1 << 20));
     if (confine.io_usable)
         find(d, "device throttle", GNN_VERDICT_OK, false, "", "cgroup %s", confine.io == GNN_CGROUP_V2 ? "v2" : "v1");

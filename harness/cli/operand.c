@@ -35,7 +35,8 @@ enum gnn_status gnn_gate_jobs(const char *dir, struct gnn_gate_jobs *out, struct
         if (fill_jobs(*at, out))
             return GNN_OK;
     return gnn_fail(err, GNN_ENOENT,
-                    "the jobs of the gate (workloads/gate) are not beside this program; name them: --jobs DIR");
+                    "the jobs of the gate (workloads/gate) are not in the directory of this program; give their "
+                    "directory: --jobs DIR");
 }
 
 /* ---- which of the three ---- */
@@ -69,7 +70,7 @@ static enum gnn_status kind_of(const char *what, const char *path, enum gnn_oper
     else if (head[0] == '{')
         *out = GNN_OPERAND_BASELINE;
     else if (program && strchr(path, '/') == NULL)
-        return gnn_fail(err, GNN_EUSAGE, "%s %s: say ./%s, if it is the program of that name in this folder", what,
+        return gnn_fail(err, GNN_EUSAGE, "%s %s: write ./%s to run the program of that name in this directory", what,
                         path, path);
     else if (program && access(path, X_OK) == 0)
         *out = GNN_OPERAND_BUILD;

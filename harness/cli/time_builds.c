@@ -103,7 +103,7 @@ static enum gnn_status check_same(const struct timing *t, struct gnn_err *err)
     for (uint32_t i = 0; same && i < t->jobs[0].count; i++)
         same = strcmp(t->jobs[0].cells[i].section, t->jobs[1].cells[i].section) == 0;
     return same ? GNN_OK
-                : gnn_fail(err, GNN_EFORMAT, "%s: the two builds read it differently: %u cells and %u",
+                : gnn_fail(err, GNN_EFORMAT, "%s: one build reads %u configurations from it, the other %u",
                            t->request->job_file, t->jobs[0].count, t->jobs[1].count);
 }
 

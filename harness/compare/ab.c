@@ -171,7 +171,8 @@ enum gnn_status gnn_ab_run(const struct gnn_ab_plan *plan, uint32_t cells, uint3
         return gnn_fail(err, GNN_EUSAGE, "--pairs %u, --pairs-max %u: expected %d <= pairs <= pairs-max <= %d",
                         plan->pairs, plan->pairs_max, GNN_AB_PAIRS_LEAST, GNN_PAIRS_MAX);
     if (cells == 0 || cells > GNN_PAIRS_MAX / metrics)
-        return gnn_fail(err, GNN_EUSAGE, "%u cells to be timed: expected 1 to %u", cells, GNN_PAIRS_MAX / metrics);
+        return gnn_fail(err, GNN_EUSAGE, "%u configurations to be timed: expected 1 to %u", cells,
+                        GNN_PAIRS_MAX / metrics);
     for (uint32_t i = 0; i < cells * metrics; i++)
         series[i] = (struct gnn_ab_series){.verdict = GNN_AB_OPEN};
     const struct measuring m = {

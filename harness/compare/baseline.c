@@ -37,7 +37,7 @@ static enum gnn_status read_cell(const char *path, const json_t *from, struct gn
     GNN_TRY(read_pairs(json_object_get(from, "config"), &cell->config, err));
     GNN_TRY(read_pairs(json_object_get(from, "exact"), &cell->exact, err));
     if (cell->config.count == 0 || cell->exact.count == 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: cell %u has no config or no exact values", path, facts->count);
+        return gnn_fail(err, GNN_EFORMAT, "%s: configuration %u has no config or no exact values", path, facts->count);
     return GNN_OK;
 }
 

@@ -16,15 +16,17 @@ static enum gnn_status check_config(const struct gnn_confine *confine, const str
                                     struct gnn_err *err)
 {
     if (confine->memory == GNN_CGROUP_NONE)
-        return gnn_fail(err, GNN_ENOTSUP, "no memory cap on this machine: %s", confine->remedy);
+        return gnn_fail(err, GNN_ENOTSUP, "no memory limit can be set on this machine: %s", confine->remedy);
     if (!confine->memory_usable)
-        return gnn_fail(err, GNN_EPERM, "no memory cap for this user: %s", confine->remedy);
+        return gnn_fail(err, GNN_EPERM, "this user cannot set a memory limit: %s", confine->remedy);
     if (config->memory_bytes != 0 && config->memory_bytes < GNN_PAGE_BYTES)
-        return gnn_fail(err, GNN_EUSAGE, "a memory cap of %" PRIu64 " bytes is below one page; write 320M for 320 MiB",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "a memory limit of %" PRIu64 " bytes is below one page; write 320M for 320 MiB",
                         config->memory_bytes);
     if (config->memory_bytes > confine->ancestor_limit_bytes)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a memory cap of %" PRIu64 " bytes is above the limit this process lives under (%" PRIu64
+                        "a memory limit of %" PRIu64
+                        " bytes is above the limit of this process's control group (%" PRIu64
                         " bytes): lower --memory or raise that limit",
                         config->memory_bytes, confine->ancestor_limit_bytes);
     const struct gnn_throttle *throttle = &config->throttle;
@@ -71,7 +73,7 @@ static enum gnn_status check_read_back(const struct gnn_cgroup *cgroup, struct g
     GNN_TRY(gnn_cgroup_read(cgroup, &reading, err));
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     if (reading.limit_bytes / page_bytes != cgroup->config.memory_bytes / page_bytes)
-        return gnn_fail(err, GNN_ENOTSUP, "%s: asked for a limit of %" PRIu64 " bytes, the kernel says %" PRIu64,
+        return gnn_fail(err, GNN_ENOTSUP, "%s: asked for a limit of %" PRIu64 " bytes, the kernel set %" PRIu64,
                         cgroup->memory_dir, cgroup->config.memory_bytes, reading.limit_bytes);
     return GNN_OK;
 }

@@ -43,7 +43,7 @@ static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
         if (stat(path, &info) != 0)
             return gnn_out_errno(errno, "cannot read", path, err);
         if ((uint64_t)info.st_size != file->bytes)
-            return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, meta says %" PRIu64, path, (uint64_t)info.st_size,
+            return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, meta has %" PRIu64, path, (uint64_t)info.st_size,
                             file->bytes);
     }
     return GNN_OK;
@@ -140,7 +140,7 @@ static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_me
     char text[GNN_CHECKSUM_TEXT];
     gnn_checksum_text(checksum, text);
     if (strcmp(text, file->checksum) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s", path, text, file->checksum);
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta has %s", path, text, file->checksum);
     return GNN_OK;
 }
 

@@ -131,7 +131,8 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
         return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d", options->memory_bytes,
                         GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
     if (options->nodes != 0 && source->format == GNN_IMPORT_OGB)
-        return gnn_fail(err, GNN_EUSAGE, "--nodes is for edge lists: the node files of %s tell how many there are",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--nodes is for edge lists: the node files of %s already define the number of nodes",
                         source->from);
     if (options->relabel && source->format != GNN_IMPORT_SNAP)
         return gnn_fail(err, GNN_EUSAGE, "relabel is for edge lists: the node files of %s are in the order of the IDs",

@@ -221,11 +221,11 @@ static enum gnn_status count_nodes(struct gnn_importer *importer, const struct r
         return GNN_OK;
     const uint64_t plausible = gnn_max_u64(gnn_mul_bytes(r->edges, NODES_AN_EDGE), 1 << 20);
     if (r->largest >= plausible)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "%s: the largest node ID is %" PRIu32 ", with %" PRIu64
-                        " edges: --relabel numbers the nodes that "
-                        "occur, --nodes N says that there are so many",
-                        importer->source->from, r->largest, r->edges);
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "%s: the largest node ID is %" PRIu32 ", with %" PRIu64
+            " edges: add --relabel to number only the nodes that occur, or --nodes N to confirm the number of nodes",
+            importer->source->from, r->largest, r->edges);
     importer->meta.node_count = r->largest + 1;
     return GNN_OK;
 }

@@ -66,7 +66,7 @@ static enum gnn_status full(const struct gnn_names *names, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_ECAP,
                     "%" PRIu32 " names fill the %" PRIu64
-                    " B of memory that are there for them: raise --memory, or number them and say --nodes N",
+                    " B of memory for names: raise --memory, or replace names by numbers and give --nodes N",
                     names->count, names->memory_bytes);
 }
 

@@ -180,8 +180,8 @@ static enum gnn_status check_plain_size(const struct gnn_npy *npy, struct gnn_er
     if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
         return GNN_OK;
     if (found != expected)
-        return gnn_fail(err, found < expected ? GNN_ESHORT : GNN_EFORMAT, "%s: %" PRIu64 " B, its header says %" PRIu64,
-                        path, found, expected);
+        return gnn_fail(err, found < expected ? GNN_ESHORT : GNN_EFORMAT,
+                        "%s: %" PRIu64 " B, its header requires %" PRIu64, path, found, expected);
     return GNN_OK;
 }
 

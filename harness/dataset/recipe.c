@@ -139,7 +139,8 @@ static enum gnn_status check_reach(const struct gnn_generate_options *given, con
                   {"coupling", given->coupling >= -1},    {"votes", given->votes != usual_votes}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given && settled->reach == 0)
-            return gnn_fail(err, GNN_EUSAGE, "option %s goes with a reach, which this graph has not: say --reach",
+            return gnn_fail(err, GNN_EUSAGE,
+                            "option %s requires a reachable set, which this graph does not have; add --reach SHARE",
                             others[i].name);
     return GNN_OK;
 }

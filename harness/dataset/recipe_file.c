@@ -169,8 +169,7 @@ static enum gnn_status read_mixing(const char *path, const struct gnn_ini_sectio
     const struct gnn_rank_law *const law = &file->laws.popularity;
     struct gnn_mixing *const mixing = &file->laws.mixing;
     if (law->count == 0 || section->entry_count != law->count + 1)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "%s:%u: [mixing] stands behind [popularity] and has a line for each of its %u, and one more",
+        return gnn_fail(err, GNN_EUSAGE, "%s:%u: [mixing] must follow [popularity] and have one line more than its %u",
                         path, section->line, law->count);
     for (uint32_t i = 0; i < section->entry_count; i++) {
         const struct gnn_ini_entry *const entry = &section->entries[i];
@@ -240,12 +239,12 @@ static void sum_up(struct gnn_recipe_file *file)
 static enum gnn_status check_mutual(const char *path, const struct gnn_recipe_laws *l, struct gnn_err *err)
 {
     if (l->clique_share > 0 && l->mutual == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: clique_share = %g: only mutual lists have cliques; say mutual = 1", path,
+        return gnn_fail(err, GNN_EUSAGE, "%s: clique_share = %g: only mutual lists have cliques; set mutual = 1", path,
                         l->clique_share);
     if (l->mutual > 0 && l->popularity.count > 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "%s: mutual = 1 beside [popularity]: mutual lists name a node as often as its own is long; "
-                        "leave [popularity] and [mixing] out, or say mutual = 0",
+                        "%s: mutual = 1 together with [popularity]: in mutual lists a node's popularity is the length "
+                        "of its own list. Remove [popularity] and [mixing], or set mutual = 0",
                         path);
     return GNN_OK;
 }

@@ -67,7 +67,7 @@ static enum gnn_status convert(struct conversion *c, uint32_t to_bytes, struct g
     char text[GNN_CHECKSUM_TEXT];
     gnn_checksum_text(c->checksum, text);
     if (strcmp(text, c->file->checksum) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s", c->path, text, c->file->checksum);
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta has %s", c->path, text, c->file->checksum);
     return GNN_OK;
 }
 

@@ -39,8 +39,8 @@ static enum gnn_status check_size(struct gnn_world *world, struct gnn_file *file
     gnn_file_info(world, file, &info);
     if (info.size_bytes != expected)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " B, meta says %" PRIu64 "; the file is truncated, swapped or of another "
-                        "dataset: prepare it again",
+                        "%s: %" PRIu64 " B, meta has %" PRIu64
+                        "; the file is truncated, replaced or from another dataset: prepare the dataset again",
                         gnn_file_path(world, file), info.size_bytes, expected);
     return GNN_OK;
 }
@@ -75,7 +75,7 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     char checksum[GNN_CHECKSUM_TEXT];
     gnn_checksum_of(*out, entry->bytes, checksum);
     if (strcmp(checksum, entry->checksum) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s; prepare the dataset again", path, checksum,
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta has %s; prepare the dataset again", path, checksum,
                         entry->checksum);
     return GNN_OK;
 }
@@ -113,7 +113,7 @@ static enum gnn_status choose_vectors(struct dataset *d, uint32_t dim, struct gn
 {
     if (dim == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "%s is a knowledge graph, whose nodes have no features or classes: say --task link",
+                        "%s is a knowledge graph, whose nodes have no features or classes; add --task link",
                         d->public.dir);
     d->public.dim = dim;
     d->public.row_bytes = dim * (uint32_t)sizeof(float);

@@ -532,8 +532,9 @@ enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t 
     for (uint32_t g = 0; g < comparison->group_count; g++)
         with_times += comparison->groups[g].usable;
     if (status == GNN_OK && with_times == 0)
-        status = gnn_fail(err, GNN_EFORMAT,
-                          "none of the %u runs has a valid epoch under an enforced cap: nothing to draw", count);
+        status =
+            gnn_fail(err, GNN_EFORMAT,
+                     "none of the %u runs has a valid epoch under an enforced memory limit: nothing to draw", count);
     if (status == GNN_OK) {
         write_caption(comparison);
         status = draw_epoch_time(comparison, out_dir, err);

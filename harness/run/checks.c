@@ -65,7 +65,7 @@ static enum gnn_status check_simulated(const struct gnn_run_config *config, stru
         return gnn_fail(err, GNN_ENOTSUP, "--no-cold: a simulated machine starts with an empty page cache");
     if (config->cap_kind == GNN_CAP_PROGRAM)
         return gnn_fail(err, GNN_ENOTSUP,
-                        "--cap program: the simulated cap is the kernel's, page cache included; leave it out");
+                        "--cap program: the simulated memory limit is the kernel's, page cache included; leave it out");
     return GNN_OK;
 }
 
@@ -73,11 +73,10 @@ static enum gnn_status check_measured(const struct gnn_run_config *config, const
                                       struct gnn_err *err)
 {
     if (config->profile[0] != '\0')
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--profile %s: a profile belongs to --world simulated; for a modelled accelerator beside measured "
-            "storage say --compute model:%s",
-            config->profile, config->profile);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--profile %s: a profile requires --world simulated; for measured storage with a modelled "
+                        "accelerator use --compute model:%s",
+                        config->profile, config->profile);
     if (!gnn_run_costs_are_ideal(config))
         return gnn_fail(err, GNN_EUSAGE, "--costs %s: of a simulated machine; add --world simulated, or leave it out",
                         config->costs);
@@ -103,13 +102,14 @@ static enum gnn_status check_generate(const struct gnn_run_config *config, struc
     GNN_TRY(gnn_generate_set(&options, config->generate, err));
     if (options.dim == usual.dim && options.id_width == usual.id_width)
         return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE, "--generate %s: say --dim and --id-bytes to the run", config->generate);
+    return gnn_fail(err, GNN_EUSAGE, "--generate %s: give --dim and --id-bytes as options of the run",
+                    config->generate);
 }
 
 static enum gnn_status check_batches(const struct gnn_run_config *config, struct gnn_err *err)
 {
     if (config->batches == 0 && config->warmup != 0)
-        return gnn_fail(err, GNN_EUSAGE, "--warmup %u stands before --batches N, which is missing", config->warmup);
+        return gnn_fail(err, GNN_EUSAGE, "--warmup %u requires --batches N, which is missing", config->warmup);
     if (config->batches != 0 && config->max_batches != 0)
         return gnn_fail(err, GNN_EUSAGE, "--batches %u and --max-batches %u: choose one", config->batches,
                         config->max_batches);
@@ -117,8 +117,8 @@ static enum gnn_status check_batches(const struct gnn_run_config *config, struct
         return gnn_fail(err, GNN_EUSAGE, "--batches 1: a spread needs at least 2");
     if (config->batches != 0 && config->sample_only)
         return gnn_fail(err, GNN_EUSAGE,
-                        "--batches %u: the whole epoch is told from training steps, which --sample-only has not; "
-                        "--max-batches %u samples a part and estimates nothing",
+                        "--batches %u cannot be combined with --sample-only: extrapolation needs training steps. "
+                        "--max-batches %u samples a part of the epoch",
                         config->batches, config->batches);
     if (config->batches > UINT32_MAX - config->warmup)
         return gnn_fail(err, GNN_EUSAGE, "--batches %u + --warmup %u: too many", config->batches, config->warmup);
@@ -129,7 +129,8 @@ static enum gnn_status check_limits(const struct gnn_run_config *config, struct 
 {
     char text[32];
     if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
-        return gnn_fail(err, GNN_EUSAGE, "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--swap %" PRIu64 ": swap can only be limited together with --memory and --cap cgroup",
                         config->swap_bytes);
     if ((config->device_bps != 0 && config->device_bps < BPS_MIN) ||
         (config->device_iops != 0 && config->device_iops < IOPS_MIN))

@@ -269,7 +269,7 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
                         "triples`",
                         dir);
     if (m->config->task == GNN_TASK_NODES && m->dataset->relation_count > 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s is a knowledge graph without training nodes: say --task link", dir);
+        return gnn_fail(err, GNN_EUSAGE, "%s is a knowledge graph without training nodes; add --task link", dir);
     if (m->config->sample_only)
         gnn_dataset_drop_labels(m->world, m->dataset);
     *out = m->dataset;

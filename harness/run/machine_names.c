@@ -72,7 +72,7 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
     const bool has_gpu = opened->gpu.present;
     gnn_profile_close(opened);
     if (gpu && named && !has_gpu)
-        return gnn_fail(err, GNN_EUSAGE, "profile %s has no GPU; say --compute cpu", profile);
+        return gnn_fail(err, GNN_EUSAGE, "profile %s has no GPU; use --compute cpu", profile);
     return set_compute(config, profile, gpu && has_gpu, err);
 }
 
@@ -81,8 +81,8 @@ static enum gnn_status check_machine(const struct gnn_run_config *config, struct
 {
     if (config->profile[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE,
-                        "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
-                        "makes one of this machine");
+                        "--world simulated needs --profile NAME; `oocgnn list profiles` prints the names, and `oocgnn "
+                        "calibrate` makes a profile of this machine");
     struct gnn_profile *opened;
     GNN_TRY(gnn_machine_open_profile(config, "--profile", config->profile, &opened, err));
     const uint64_t memory_bytes = opened->memory_bytes;
@@ -90,7 +90,7 @@ static enum gnn_status check_machine(const struct gnn_run_config *config, struct
     if (config->memory_bytes > memory_bytes)
         return gnn_fail(err, GNN_EUSAGE,
                         "--memory %" PRIu64 ": the machine of profile %s has %" PRIu64
-                        " B; lower it, or leave it out for no cap",
+                        " B; lower it, or leave it out for no limit",
                         config->memory_bytes, config->profile, memory_bytes);
     return GNN_OK;
 }
@@ -113,8 +113,9 @@ static enum gnn_status resolve_compute(struct gnn_run_config *config, struct gnn
         return GNN_OK;
     }
     if (strcmp(config->compute, "ref") == 0)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--compute ref computes values, but the simulated world has none; use auto, cpu, cuda or model:PROFILE");
     const bool cpu = strcmp(config->compute, "cpu") == 0;
     return resolve_model(config, config->profile, !cpu, strncmp(config->compute, "cuda", 4) == 0, err);
 }

@@ -160,7 +160,7 @@ static enum gnn_status add_seeds(struct gnn_sampler *sampler, const gnn_node *se
         if (seeds[i] >= sampler->dataset->node_count)
             return node_error(sampler, "seed", seeds[i], err);
         if (gnn_id_map_add(&sampler->map, seeds[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT, "seed %u stands twice in one mini-batch", seeds[i]);
+            return gnn_fail(err, GNN_EFORMAT, "seed node %u occurs twice in one mini-batch", seeds[i]);
         nodes[i] = seeds[i];
         if (sampler->map.count == sampler->map.capacity)
             gnn_id_map_grow(&sampler->map, nodes);

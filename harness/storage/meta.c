@@ -451,8 +451,9 @@ static enum gnn_status check_file(const struct parser *p, const char *name)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: no line for file.%s", p->path, name);
     const uint64_t expected = gnn_meta_expected_bytes(p->meta, name);
     if (file->bytes != expected)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s: file.%s: the counts make it %" PRIu64 " B, the line says %" PRIu64,
-                        p->path, name, expected, file->bytes);
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s: file.%s: expected from the counts: %" PRIu64 " B, found in the line: %" PRIu64, p->path,
+                        name, expected, file->bytes);
     return GNN_OK;
 }
 

@@ -188,16 +188,17 @@ enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *w
     (void)gnn_format_bytes(cap, cap_text, sizeof cap_text);
     const char *const workers_too = gnn_env_workers(plan->env) > 1 ? ", or lower --workers" : "";
     if (part == NULL)
-        return gnn_fail(err, GNN_ECAP,
-                        "the run needs about %s%s besides the page cache, the cap is %s: raise --memory%s", needed,
-                        when, cap_text, workers_too);
+        return gnn_fail(
+            err, GNN_ECAP,
+            "the run needs about %s%s in addition to the page cache, but the memory limit is %s: raise --memory%s",
+            needed, when, cap_text, workers_too);
     char own[32], process[80] = "";
     if (plan->env->process_bytes > part->bytes)
         (void)snprintf(process, sizeof process, " (the process itself takes %s)",
                        gnn_format_bytes(plan->env->process_bytes, own, sizeof own));
     return gnn_fail(err, GNN_ECAP,
-                    "the run needs about %s%s besides the page cache%s, the cap is %s; of what options change, the "
-                    "largest part is the %s with %s: raise --memory or change %s%s",
+                    "the run needs about %s%s in addition to the page cache%s, but the memory limit is %s. The largest "
+                    "part that an option changes is the %s with %s: raise --memory or change %s%s",
                     needed, when, process, cap_text, part->name, gnn_format_bytes(part->bytes, most, sizeof most),
                     part->remedy, workers_too);
 }

@@ -57,7 +57,7 @@ enum gnn_status gnn_step_not_finite(const struct gnn_env *env, const struct gnn_
     if (row < batch->node_count)
         return gnn_fail(err, GNN_ENUMBER,
                         "epoch %" PRIu64 ", mini-batch %" PRIu64 ": the features of node %" PRIu32
-                        " are not all finite numbers; `oocgnn prepare %s --check` tells whether its files are damaged",
+                        " are not all finite numbers; `oocgnn prepare %s --check` finds damaged files",
                         batch->epoch, batch->batch, batch->nodes[row], env->dataset->dir);
     return gnn_fail(err, GNN_ENUMBER,
                     "epoch %" PRIu64 ", mini-batch %" PRIu64 ", first seed node %" PRIu32

@@ -319,8 +319,8 @@ static enum gnn_status check_storage(struct parse *p)
     if ((storage->write_sustained_bytes_per_s == 0) != (storage->write_burst_bytes == 0) ||
         storage->write_sustained_bytes_per_s > storage->write_bytes_per_s)
         return gnn_fail(p->err, GNN_EFORMAT,
-                        "%s: [storage] write_sustained and write_burst stand together, and the first is at most "
-                        "write_bandwidth",
+                        "%s: [storage] write_sustained and write_burst must be given together, and write_sustained is "
+                        "at most write_bandwidth",
                         p->path);
     if (p->depths_line == 0) {
         GNN_TRY(check_needs(p, NEED_CURVE));

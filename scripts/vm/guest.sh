@@ -167,7 +167,7 @@ part_groups() {
 
     chown -R $user /mnt/USUAL
     as_user_in /sys/fs/cgroup "$program" doctor --data /mnt/USUAL >$log 2>&1
-    grep -qE 'missing +memory cap' $log && grep -q 'Delegate=yes' $log
+    grep -qE 'missing +memory cgroup' $log && grep -q 'Delegate=yes' $log
     verdict $? "a plain user without delegation is told what to type"
     users_run /sys/fs/cgroup gnndrive --memory 200M >$log 2>&1
     [ $? -eq 4 ] && grep -q 'Delegate=yes' $log
@@ -179,8 +179,8 @@ part_groups() {
     echo '+memory +io' >$session/cgroup.subtree_control
     chown -R $user $session
     as_user_in $session/scope "$program" doctor --data /mnt/USUAL >$log 2>&1
-    grep -E 'memory cap' $log >/tmp/cap
-    grep -qE 'ok +memory cap' /tmp/cap
+    grep -E 'memory cgroup' $log >/tmp/cap
+    grep -qE 'ok +memory cgroup' /tmp/cap
     verdict $? "delegated: doctor makes a group and its charge counts" /tmp/cap
     users_run $session/scope gnndrive --memory 200M >$log 2>&1
     verdict $? "delegated: a run under a cap"

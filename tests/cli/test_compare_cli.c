@@ -285,7 +285,7 @@ static void wrong_usage(void **state)
         {"compare '' $B", 2, "BASE \"\": No such file"},
         {"compare $D $B", 2, "Is a directory; name a build"},
         {"compare $D/empty $B", 2, "it is empty; name a build"},
-        {"compare /bin/true $B", 1, "no cell in the plan; is it a build of oocgnn?"},
+        {"compare /bin/true $B", 1, "the plan has no configuration; is it a build of oocgnn?"},
         {"compare /bin/false $B", 1, "it ended with status 1; is it a build of oocgnn?"},
         {"compare $B README.md", 2, "neither a database of runs, nor a baseline"},
         {"compare $B $B --no-exact --no-instructions", 2, "add --time"},

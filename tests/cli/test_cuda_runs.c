@@ -219,7 +219,7 @@ static void a_drivers_memory_is_planned(void **state)
     static const struct {
         const char *driver_bytes, *memory, *reason; /* NULL: it fits */
     } cases[] = {{"0", "108M", NULL},
-                 {"100000000", "108M", "besides the page cache (the process itself takes 10"},
+                 {"100000000", "108M", "in addition to the page cache (the process itself takes 10"},
                  {"100000000", "150M", NULL},
                  {"150000000", "120M", "killed the worker as it opened (a GPU's driver takes memory of the host too)"}};
     const struct tiny_runs *const t = *state;

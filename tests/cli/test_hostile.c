@@ -590,7 +590,7 @@ static void far_ids_need_a_word(void **state)
     (void)snprintf(import, sizeof import, "cd %s && rm -rf far && $OLDPWD/%s prepare far --out far --from far.txt %s",
                    t->dir, program, import_options);
     process_expect(process_shell("printf '\357\273\2771 2\r\n2 3\r\n3 4000000000\r\n' >%s/far.txt; %s", t->dir, import),
-                   2, "--relabel numbers the nodes", "a far ID");
+                   2, "add --relabel to number only the nodes", "a far ID");
     process_expect(process_shell("%s --relabel", import), 0, "", "--relabel");
     process_expect(process_shell("%s --nodes 100", import), 1, "the nodes end at 99", "--nodes too few");
     process_expect(process_shell("printf '1 2\n2 3\n' >%s/far.txt; %s --nodes 70000 && grep '^nodes = 70000' far/meta",

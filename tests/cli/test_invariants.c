@@ -143,7 +143,7 @@ static int set_up(void **state)
     prepare(WORDS("papers100m", "--scale", MEDIUM, "--dim", "128", "--reach", "0", "--data", f->data));
     const char *const doctor[] = {process_program(), "doctor", "--data", f->dir, NULL};
     struct process_result r = process_run(doctor);
-    f->counted = SANITIZERS_SHADOW_PERCENT == 0 && strstr(r.out, "ok       memory cap") != NULL &&
+    f->counted = SANITIZERS_SHADOW_PERCENT == 0 && strstr(r.out, "ok       memory cgroup") != NULL &&
                  strstr(r.out, "ok       device") != NULL && strstr(r.out, "ok       direct I/O") != NULL;
     process_free(&r);
     *state = f;

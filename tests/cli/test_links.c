@@ -333,9 +333,9 @@ static void test_refusals(void **state)
         {"--system gnndrive --dataset kg --task link", 4, "gnndrive learns classes of nodes alone"},
         {"--system null --dataset kg --task link", 4, "null learns classes of nodes alone"},
         {"--system pygplus --dataset kg", 2,
-         "kg is a knowledge graph, whose nodes have no features or classes: say "
+         "kg is a knowledge graph, whose nodes have no features or classes; add "
          "--task link"},
-        {"--system pygplus --dataset kg --dim 8", 2, "without training nodes: say --task link"},
+        {"--system pygplus --dataset kg --dim 8", 2, "without training nodes; add --task link"},
         {"--system pygplus --dataset kg --negatives 3", 2, "are of --task link: add it"},
         {"--system pygplus --dataset kg --task link --sample-only", 4, "links are not learned without training"},
         {"--system pygplus --dataset kg --task link --workers 2", 4, "pygplus trains in one process"},

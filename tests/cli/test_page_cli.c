@@ -138,7 +138,7 @@ static void wrong_usage(void **state)
         {"--db README.md", 1, "file is not a database; choose another"},
         {"99 --db $B", 2, "has no run 99; oocgnn report --last 20 lists the latest"},
         {"x --db $B", 2, "\"x\" is no run's number; `oocgnn report --last 10` shows them"},
-        {"--db $B --where hidden=7", 2, "with those values; `oocgnn report --last 20` shows what there is"},
+        {"--db $B --where hidden=7", 2, "with those values; `oocgnn report --last 20` lists the recorded values"},
         {"--db $B --where nosuch=7", 2, "--where nosuch=7: no option \"nosuch\""},
         {"--db $B --where nosuch.x=7", 2, "--where nosuch.x=7: "},
         {"--db $B --series nosuch", 2, "--series nosuch: no option \"nosuch\""},

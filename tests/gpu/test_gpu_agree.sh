@@ -13,7 +13,7 @@ why=""
 [ -f "$stand_in" ] || why="the stand-in is not built: make tests"
 command -v sqlite3 >/dev/null || why="no sqlite3 program"
 "$OOCGNN" doctor --data "$dir" >"$dir/doctor" # not a pipe: grep -q leaves it, and the writer dies of that
-grep -q '^ok *memory cap' "$dir/doctor" || why="no writable memory control group"
+grep -q '^ok *memory cgroup' "$dir/doctor" || why="no writable memory control group"
 if [ -n "$why" ]; then
     skip_all "$why" 3
 fi

@@ -334,8 +334,8 @@ static void allocations_count_against_the_cap(void **state)
         assert_null(none);
         char expected[256];
         (void)snprintf(expected, sizeof expected,
-                       "the feature buffer: %" PRIu64 " B beside the %d B already held (%d B of them by the "
-                       "process itself) make %" PRIu64 " B, the memory cap is %" PRIu64 " B: raise --memory",
+                       "the feature buffer: %" PRIu64 " B in addition to the %d B already held (%d B of them by the "
+                       "process itself) make %" PRIu64 " B, but the memory limit is %" PRIu64 " B: raise --memory",
                        left_bytes + 1, MIB + 8192, MIB, cases[i].room_bytes + MIB + 4096, cases[i].room_bytes + MIB);
         assert_string_equal(err.message, expected);
         err = (struct gnn_err){0};
@@ -366,7 +366,8 @@ static void a_cap_below_the_process(void **state)
     assert_int_equal(gnn_world_simulated_open(&config, &world, &err), GNN_ECAP);
     assert_null(world);
     assert_string_equal(
-        err.message, "the process itself takes 1048576 B (profile round), the memory cap is 1048575 B; raise --memory");
+        err.message,
+        "the process itself takes 1048576 B (profile round), but the memory limit is 1048575 B; raise --memory");
 }
 
 static uint64_t resident_bytes(const void *memory, uint64_t bytes)

@@ -208,7 +208,7 @@ int tiny_runs_set_up(void **state)
     struct tiny_runs *const t = *state;
     const char *const doctor[] = {process_program(), "doctor", "--data", t->dir, NULL};
     struct process_result r = process_run(doctor);
-    t->confined = strstr(r.out, "ok       memory cap") != NULL;
+    t->confined = strstr(r.out, "ok       memory cgroup") != NULL;
     t->throttled =
         t->confined && strstr(r.out, "ok       device throttle") != NULL && strstr(r.out, "ok       device ") != NULL;
     process_free(&r);

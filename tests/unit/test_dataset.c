@@ -184,7 +184,7 @@ static void test_sizes(void **state)
         char longer[256] = {0}, expected[64];
         if (not_read(files[i].name))
             continue;
-        (void)snprintf(expected, sizeof expected, "meta says %zu", files[i].len);
+        (void)snprintf(expected, sizeof expected, "meta has %zu", files[i].len);
         write_dataset(f->dir, NULL, NULL);
         data_write(f->dir, files[i].name, files[i].bytes, files[i].len - 1);
         expect_refusal(f, 3, GNN_EFORMAT, files[i].name, expected);
@@ -241,7 +241,7 @@ static void test_id_widths(void **state)
     write_dataset(f->dir, NULL, NULL);
     data_write(f->dir, "indices-8", wide_indices, sizeof wide_indices - 8);
     assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_EFORMAT);
-    assert_non_null(strstr(err.message, "/indices-8: 40 B, meta says 48"));
+    assert_non_null(strstr(err.message, "/indices-8: 40 B, meta has 48"));
     char *const text = data_read(f->dir, "meta", &len), *const key = strstr(text, "id_bytes"),
                 *const line = strstr(text, "file.indices-8");
     assert_true(key != NULL && line != NULL);

@@ -340,7 +340,7 @@ static void test_malformed(void **state)
         {"node_feat.npy", "<f4", "(60, 3)", features, sizeof features, "feature 2 of node 1 is not a finite number",
          GNN_EFORMAT},
         {"node_feat.npy", "<f4", "(180,)", features, sizeof features, "shape [N, dim]", GNN_EFORMAT},
-        {"node_feat.npy", "<f4", "(60, 4)", features, sizeof features, "its header says", GNN_ESHORT},
+        {"node_feat.npy", "<f4", "(60, 4)", features, sizeof features, "its header requires", GNN_ESHORT},
         {"edge_index.npy", "<i8", "(2, 2)", edges, sizeof edges, "edge 0 joins 0 and 60, the nodes end at 59",
          GNN_EFORMAT},
         {"edge_index.npy", "<i8", "(2, 0)", edges, 0, "no edge", GNN_EFORMAT},

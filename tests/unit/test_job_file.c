@@ -72,7 +72,7 @@ static void ranges_that_are_none_are_refused(void **state)
     static const struct {
         const char *option, *text, *part;
     } cases[] = {
-        {"memory", "8G..32G", "say how it goes on"},
+        {"memory", "8G..32G", "the step is missing"},
         {"dim", "512..64*2", "ends before it begins"},
         {"dim", "0..64*2", "does not get on"},
         {"dim", "1..64*1", "does not get on"},
@@ -193,7 +193,7 @@ static void mistakes_are_named(void **state)
         {"[global]\ndim = 1..9*1\n[a]\nsystem = null\ndataset = cora\n", "job.ini:2: dim"},
         {"[global]\ninclude = job.ini\n[a]\nsystem = null\ndataset = cora\n", "include itself"},
         {"[a]\nsystem = null\ninclude = nowhere.ini\n", "job.ini:3: include"},
-        {"[a]\nsystem = null\ninclude = nowhere.ini\n", "it is looked for beside this file"},
+        {"[a]\nsystem = null\ninclude = nowhere.ini\n", "the path is relative to this file"},
         {"[a]\nsystem = null\ndataset = cora\nnull.x = 1\n", "[a]"},
         {"[a]\nsystem = null | nul\ndataset = cora\n", "did you mean \"null\""},
         {"[a]\nsystem = null\ndataset = cora\nbatch = 1 | 2 parsecs\n", "job.ini:4"},

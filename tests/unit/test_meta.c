@@ -78,7 +78,7 @@ static void test_id_widths(void **state)
         {"id_bytes = 8 4\n", both, "expected 4, 8 or 4 8", 0},
         {"id_bytes = \n", narrow, "expected 4, 8 or 4 8", 0},
         {"id_bytes = 4\nid_bytes = 8\n", wide, "id_bytes appears twice", 0},
-        {"id_bytes = 8\n", "file.indices-8 = 24 " SUM "\n", "the counts make it 48 B, the line says 24", 0},
+        {"id_bytes = 8\n", "file.indices-8 = 24 " SUM "\n", "expected from the counts: 48 B, found in the line: 24", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[4096], again[GNN_META_TEXT_MAX];
@@ -111,7 +111,7 @@ static void test_malformed(void **state)
         {"nodes", "nodes = -4\n", "meta:7: nodes = -4"},
         {"nodes", "nodes = 4294967295\n", "up to 4294967294"},
         {"nodes", "nodes = 4x\n", "nodes = 4x"},
-        {"nodes", "nodes = 5\n", "file.indptr: the counts make it 48 B, the line says 40"},
+        {"nodes", "nodes = 5\n", "file.indptr: expected from the counts: 48 B, found in the line: 40"},
         {"nodes", "nodes = 0\n", "start at 1"},
         {"edges", "edges = 6\nedges = 6\n", "edges appears twice"},
         {"edges", "edges = 18446744073709551615\n", "edges = 18446744073709551615"},
@@ -134,7 +134,7 @@ static void test_malformed(void **state)
         {"train", "train = 5\n", "more than the 4 nodes"},
         {"train", "train\n", "expected 'key = value'"},
         {"file.labels", "file.labels = 16 0123\n", "32 hex digits"},
-        {"file.labels", "file.labels = 12 " SUM "\n", "the counts make it 16 B, the line says 12"},
+        {"file.labels", "file.labels = 12 " SUM "\n", "expected from the counts: 16 B, found in the line: 12"},
         {"file.labels", "file.labels = 16 " SUM "\nfile.labels = 16 " SUM "\n", "appears twice"},
         {"file.labels", "file.../labels = 16 " SUM "\n", "no dataset file"},
         {"file.labels", "file.label = 16 " SUM "\n", "no line for file.labels"},

@@ -671,7 +671,7 @@ static void refused_batches(void **state)
         enum gnn_status status;
         const char *mentions;
     } cases[] = {
-        {{0, 1, 0}, 3, GNN_EFORMAT, "seed 0 stands twice"},
+        {{0, 1, 0}, 3, GNN_EFORMAT, "seed node 0 occurs twice"},
         {{0, 4, 1}, 3, GNN_EFORMAT, "seed 4, but there are 4 nodes"},
         {{2, 0, 0}, 1, GNN_EFORMAT, "in the list of node 2, neighbour 4, but there are 4 nodes"},
         {{0, 0, 0}, 0, GNN_EUSAGE, "0 seeds"},

@@ -78,7 +78,7 @@ static enum gnn_status parse_range(const struct gnn_option *option, char *text, 
     out->multiplied = sign != NULL && *sign == '*';
     out->step = 1;
     if (sign == NULL && option->type == GNN_OPT_BYTES)
-        return gnn_fail(err, GNN_EUSAGE, "\"%s\": say how it goes on, as in 8G..128G*2 or 8G..32G+8G", text);
+        return gnn_fail(err, GNN_EUSAGE, "\"%s\": the step is missing; write 8G..128G*2 or 8G..32G+8G", text);
     if (out->multiplied)
         GNN_TRY(gnn_parse_u64(sign + 1, &out->step, err));
     else if (sign != NULL)

@@ -69,7 +69,7 @@ static enum gnn_status open_included(struct reading *r, const struct gnn_ini *fr
     return status == GNN_OK
                ? GNN_OK
                : gnn_fail(err, status, "%s:%u: include: %s%s", gnn_ini_name(from), line, cause.message,
-                          status == GNN_ENOENT && name[0] != '/' ? "; it is looked for beside this file" : "");
+                          status == GNN_ENOENT && name[0] != '/' ? "; the path is relative to this file" : "");
 }
 
 /* What is done with each file that an entry includes. */
@@ -222,7 +222,7 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
 {
     struct gnn_job *const job = r->job;
     if (job->count == CELLS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "%s: more than %d cells", r->path, CELLS_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "%s: more than %d run configurations", r->path, CELLS_MAX);
     struct gnn_job_cell *const cells = gnn_grow(job->cells, job->count, &job->room, sizeof *cells);
     if (cells == NULL)
         return gnn_fail(err, GNN_ENOMEM, "cell %u", job->count + 1);
@@ -295,7 +295,7 @@ static enum gnn_status read_job(struct reading *r, struct gnn_err *err)
     GNN_NEW(r->keys, KEYS_MAX, err, "keys of %s", r->path);
     GNN_TRY(expand_file(r, ini, 0, err));
     if (r->job->count == 0 && !r->options->pass_without_system)
-        return gnn_fail(err, GNN_EUSAGE, "%s: no section besides [global], so nothing to run", r->path);
+        return gnn_fail(err, GNN_EUSAGE, "%s: no section except [global], so there is nothing to run", r->path);
     return GNN_OK;
 }
 

@@ -94,15 +94,13 @@ enum gnn_status gnn_phases_choose(const struct gnn_intent *intent, uint32_t warm
     if (warmup % unit == 0 && run % unit == 0 && out->count >= out->head + 2 + GNN_PHASES_TAIL)
         return GNN_OK;
     if (intent->whole_batches / unit < least)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--batches %" PRIu32 ": an epoch of %" PRIu64 " mini-batches has phases of %" PRIu32
-            ", too few to tell the whole from a part; leave --batches out, or make the phases shorter with %s",
-            batches, intent->whole_batches, unit, intent->phase_option);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--batches %" PRIu32 ": an epoch of %" PRIu64 " mini-batches has phases of %" PRIu32
+                        ", too few to extrapolate from; leave --batches out, or make the phases shorter with %s",
+                        batches, intent->whole_batches, unit, intent->phase_option);
     return gnn_fail(err, GNN_EUSAGE,
                     "--warmup %" PRIu32 " --batches %" PRIu32 ": an epoch has phases of %" PRIu32
-                    " mini-batches, and only whole ones, %" PRIu32
-                    " at least, tell the whole from a part; say --warmup %" PRIu32 " --batches %" PRIu32
-                    ", or make the phases shorter with %s",
+                    " mini-batches, and extrapolation needs whole phases, at least %" PRIu32 ". Use --warmup %" PRIu32
+                    " --batches %" PRIu32 ", or make the phases shorter with %s",
                     warmup, batches, unit, least, unit, (least - 1) * unit, intent->phase_option);
 }

@@ -39,11 +39,10 @@ enum gnn_status gnn_cuda_plugin(const struct gnn_tensor_ops **out, struct gnn_er
     char why[512];
     void *const handle = open_plugin(why, sizeof why);
     if (handle == NULL)
-        return gnn_fail(
-            err, GNN_ENOTSUP,
-            "--compute cuda needs the plugin %s (%s): run make where nvcc is installed, or say --compute cpu "
-            "or model:PROFILE",
-            plugin_file, why);
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--compute cuda needs the plugin %s (%s): run make where nvcc is installed, or use --compute "
+                        "cpu or model:PROFILE",
+                        plugin_file, why);
     const int *const abi = dlsym(handle, "gnn_cuda_plugin_abi");
     const struct gnn_tensor_ops *const ops = dlsym(handle, "gnn_tensor_cuda");
     if (abi == NULL || *abi != GNN_CUDA_PLUGIN_ABI || ops == NULL)

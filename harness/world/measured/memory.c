@@ -85,7 +85,8 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
     const uint64_t counted = gnn_round_up(bytes == 0 ? 1 : bytes, GNN_PAGE_BYTES);
     if (!count_bytes(m, counted))
         return gnn_fail(err, GNN_ECAP,
-                        "%s: %llu bytes beside the %llu already held pass the %llu that the cap leaves: raise --memory",
+                        "%s: %llu bytes in addition to the %llu already held exceed the %llu that the memory limit "
+                        "leaves: raise --memory",
                         name, (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory->bytes),
                         (unsigned long long)m->config.memory_limit_bytes);
     const int sharing = (flags & GNN_MEM_SHARED) != 0 && m->sharing ? MAP_SHARED : MAP_PRIVATE;

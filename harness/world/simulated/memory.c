@@ -139,7 +139,7 @@ enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err)
     const uint64_t cap_bytes = s->config.cap_bytes != 0 ? s->config.cap_bytes : s->profile->memory_bytes;
     if (s->profile->process_bytes > cap_bytes)
         return gnn_fail(err, GNN_ECAP,
-                        "the process itself takes %llu B (profile %s), the memory cap is %llu B; raise --memory",
+                        "the process itself takes %llu B (profile %s), but the memory limit is %llu B; raise --memory",
                         (unsigned long long)s->profile->process_bytes, s->profile->name, (unsigned long long)cap_bytes);
     GNN_NEW(s->memory, 1, err, "the simulated world's memory accounts: %zu bytes", sizeof *s->memory);
     s->memory->cap_bytes = cap_bytes;
@@ -184,8 +184,8 @@ static enum gnn_status check_cap(const struct simulated *s, const char *name, ui
     if (counted_bytes <= memory->cap_bytes - own_bytes)
         return GNN_OK;
     return gnn_fail(err, GNN_ECAP,
-                    "%s: %llu B beside the %llu B already held (%llu B of them by the process itself) make "
-                    "%llu B, the memory cap is %llu B: raise --memory",
+                    "%s: %llu B in addition to the %llu B already held (%llu B of them by the process itself) make "
+                    "%llu B, but the memory limit is %llu B: raise --memory",
                     name, (unsigned long long)bytes, (unsigned long long)own_bytes,
                     (unsigned long long)s->profile->process_bytes,
                     (unsigned long long)gnn_add_bytes(own_bytes, counted_bytes), (unsigned long long)memory->cap_bytes);
