@@ -335,7 +335,7 @@ static void allocations_count_against_the_cap(void **state)
         char expected[256];
         (void)snprintf(expected, sizeof expected,
                        "the feature buffer: %" PRIu64 " B in addition to the %d B already held (%d B of them by the "
-                       "process itself) make %" PRIu64 " B, but the memory limit is %" PRIu64 " B: raise --memory",
+                       "process itself) make %" PRIu64 " B. The memory limit is %" PRIu64 " B: raise --memory",
                        left_bytes + 1, MIB + 8192, MIB, cases[i].room_bytes + MIB + 4096, cases[i].room_bytes + MIB);
         assert_string_equal(err.message, expected);
         err = (struct gnn_err){0};

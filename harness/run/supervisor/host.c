@@ -126,11 +126,10 @@ static enum gnn_status start_cold(const struct gnn_run_host *host, struct gnn_ru
     GNN_TRY(cold ? gnn_cache_make_cold(paths, 1, &residency, err) : gnn_cache_residency_all(paths, 1, &residency, err));
     const bool known = residency.resident_bytes != GNN_UNKNOWN;
     if (cold && !known)
-        return gnn_fail(
-            err, GNN_EPERM,
-            "a cold start of %s cannot be observed: the kernel tells what is in the page cache only to those "
-            "who own the files or may write them; own a copy, or give --no-cold",
-            host->dataset_dir);
+        return gnn_fail(err, GNN_EPERM,
+                        "a cold start of %s cannot be observed: the kernel reports the page cache of a file only to "
+                        "its owner and to users who may write it. Use a copy, or give --no-cold",
+                        host->dataset_dir);
     run->resident_start_bytes = residency.resident_bytes;
     run->cold_observed = known ? gnn_cache_is_cold(&residency) : -1;
     return GNN_OK;

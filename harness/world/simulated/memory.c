@@ -185,7 +185,7 @@ static enum gnn_status check_cap(const struct simulated *s, const char *name, ui
         return GNN_OK;
     return gnn_fail(err, GNN_ECAP,
                     "%s: %llu B in addition to the %llu B already held (%llu B of them by the process itself) make "
-                    "%llu B, but the memory limit is %llu B: raise --memory",
+                    "%llu B. The memory limit is %llu B: raise --memory",
                     name, (unsigned long long)bytes, (unsigned long long)own_bytes,
                     (unsigned long long)s->profile->process_bytes,
                     (unsigned long long)gnn_add_bytes(own_bytes, counted_bytes), (unsigned long long)memory->cap_bytes);
