@@ -137,7 +137,7 @@ static void without_fio_the_remedy_is_told(void **state)
     process_expect_all(&r, 4, PARTS("tiny-fio: fio is not there; install it: apt-get install fio"));
     process_free(&r);
     process_write_file(p->dir, "bin/fio", 0755, "#!/bin/sh\necho 'fio, find in order 2.1'\n");
-    expect(p, "tiny-fio", 4, PARTS("the fio in $PATH is another program", "\"fio, find in order 2.1\""));
+    expect(p, "tiny-fio", 4, PARTS("the fio in $PATH is not the I/O tester", "\"fio, find in order 2.1\""));
     shell("ls data 2>/dev/null", p->dir, "");
 }
 

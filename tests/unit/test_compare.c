@@ -486,11 +486,11 @@ static void files_that_are_no_baseline(void **state)
     static const struct {
         const char *text, *message;
         enum gnn_status status;
-    } cases[] = {
-        {"{\"format\": \"other\"}", "no baseline of version 1", GNN_EFORMAT},
-        {"{\"format\": \"oocgnn-baseline\", \"version\": 2}", "no baseline of version 1", GNN_EFORMAT},
-        {"{\"format\":\n \"oocgnn-baseline\", }", ":2:", GNN_EFORMAT},
-        {"{\"format\": \"oocgnn-baseline\", \"version\": 1, \"cells\": [{}]}", "cell 1 has no config", GNN_EFORMAT}};
+    } cases[] = {{"{\"format\": \"other\"}", "no baseline of version 1", GNN_EFORMAT},
+                 {"{\"format\": \"oocgnn-baseline\", \"version\": 2}", "no baseline of version 1", GNN_EFORMAT},
+                 {"{\"format\":\n \"oocgnn-baseline\", }", ":2:", GNN_EFORMAT},
+                 {"{\"format\": \"oocgnn-baseline\", \"version\": 1, \"cells\": [{}]}", "configuration 1 has no config",
+                  GNN_EFORMAT}};
     char *const dir = process_temp_dir();
     char path[600];
     json_t *accepted;

@@ -99,7 +99,7 @@ static void test_phases_are_whole(void **state)
         {24, 40, {8, 3, 8}, ""},
         {8, 33, {0}, "--warmup 8 --batches 32"},
         {5, 35, {0}, "phases of 8"},
-        {8, 24, {0}, "5 at least"},
+        {8, 24, {0}, "at least 5"},
         {16, 24, {0}, "--batches 32"},
         {60, 40, {0}, ""}, /* the whole epoch */
         {20, 20, {0}, "agnes.hyperbatch"},

@@ -213,7 +213,7 @@ static void test_rows_are_more_or_less_clear(void **state)
     options.votes = 8;
     assert_int_equal(generate(data_path(dir, *state, "e"), 1000, &options, (struct gnn_prepare_job){0}, &err),
                      GNN_EUSAGE);
-    assert_non_null(strstr(err.message, "option votes goes with a reach"));
+    assert_non_null(strstr(err.message, "option votes requires a reachable set"));
 }
 
 /* A second width joins the dataset, the same one is there already; other parameters and foreign directories are

@@ -350,8 +350,8 @@ static void test_recipe_refused(void **state)
         {"[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n[degrees]\n0.5 = 2\n0.5 = 1\n", "a.ini:8"},
         {"[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n[degrees]\n1 = x\n", "a.ini:7"},
         {"[graph]\nname = a\nnodes = 100\nedges = 5\ntrain = 1\n[popular]\n1 = 1\n", "no section [popular]"},
-        {GRAPH "[mixing]\nlists = 2\n1 = 0.5 0.5\n", "a.ini:6: [mixing] stands behind [popularity]"},
-        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n", "a line for each of its 1"},
+        {GRAPH "[mixing]\nlists = 2\n1 = 0.5 0.5\n", "a.ini:6: [mixing] must follow [popularity]"},
+        {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n", "one line more than its 1"},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 9 2\n1 = 0.5 0.5 0\n", "a.ini:9: \"lists = 9 2\""},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 0.5 0.5 0\n", "a.ini:10"},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 0.5 0.4\n", "a.ini:10"},
@@ -360,8 +360,8 @@ static void test_recipe_refused(void **state)
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2 x\n1 = 0.5 0.5\n", "a.ini:9"},
         {GRAPH "mutual = 2\n", "a.ini:6: option mutual"},
         {GRAPH "mutual = 1\nclique_share = 1.5\n", "a.ini:7: option clique_share"},
-        {GRAPH "clique_share = 0.5\n", "clique_share = 0.5: only mutual lists have cliques; say mutual = 1"},
-        {GRAPH "mutual = 1\n[popularity]\n1 = 2\n", "mutual = 1 beside [popularity]"},
+        {GRAPH "clique_share = 0.5\n", "clique_share = 0.5: only mutual lists have cliques; set mutual = 1"},
+        {GRAPH "mutual = 1\n[popularity]\n1 = 2\n", "mutual = 1 together with [popularity]"},
     };
     void *root = NULL;
     char path[DATA_PATH];
