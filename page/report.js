@@ -173,6 +173,11 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
         pen = "L";
       });
       out += `<path d="${path}" fill="none" stroke="${colour(i)}" stroke-width="1.5"/>`;
+      run.series[column].forEach((value, k, all) => { // a value without neighbours has no line
+        if (known(value) && !known(all[k - 1]) && !known(all[k + 1]))
+          out += `<circle cx="${x(run.series.time_ns[k]).toFixed(1)}" cy="${y(value).toFixed(1)}" r="4" ` +
+            `fill="${colour(i)}"/>`;
+      });
     });
     $("series").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${words(column)} over time">${out}` +
       `<line id="cursor" y1="${top}" y2="${height - bottom}" stroke="var(--soft)" visibility="hidden"/></svg>` +

@@ -131,6 +131,8 @@ static void a_page_is_whole_by_itself(void **state)
     must_show(page, "prefers-color-scheme: dark");
     must_show(page, "@media print");
     must_show(page, "beforeprint");
+    must_show(page, "!known(all[k - 1]) && !known(all[k + 1])"); /* a single sample is drawn as a point */
+    must_show(page, "<circle");
     must_show(page,
               "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
               "<td>ok</td><td class=\"n\">10</td>");
