@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ginex' options. Artifact: github.com/SNU-ARC/Ginex; "paper": Ginex, PVLDB 15(11), 2022; "GNNDrive": ICPP 2024. */
+/* Ginex's options. Artifact: github.com/SNU-ARC/Ginex; "paper": Ginex, PVLDB 15(11), 2022; "GNNDrive": ICPP 2024. */
 #include "systems/ginex/ginex.h"
 
 static const char *const io_words[] = {[GINEX_IO_DIRECT] = "direct", [GINEX_IO_BUFFERED] = "buffered", NULL};
@@ -22,89 +22,107 @@ _Static_assert(sizeof(enum ginex_floyd) == sizeof(uint32_t), "floyd");
 /* clang-format off */
 const struct gnn_option ginex_options[] = {
     {.name = "superbatch", .type = GNN_OPT_U32, .offset = FIELD(superbatch), .unit = "batches", .def = "1500", .min = 1,
-     .max = GINEX_BATCHES_MAX, .help = "Mini-batches sampled ahead and inspected together (SB); at most the epoch's.",
+     .max = GINEX_BATCHES_MAX,
+     .help = "Mini-batches sampled ahead and inspected together (SB); at most one epoch.",
      .source = "GNNDrive section 3: 1500; artifact run_ginex.py: 1000"},
     {.name = "feature_cache", .type = GNN_OPT_BYTES, .offset = FIELD(feature_cache), .def = "0",
-     .help = "Feature cache with its address table (Z_f); 0 = 75 % of the cap or what fits, without a cap a tenth of "
-             "the features.", .source = "GNNDrive section 5: 24 GB of 32 GB; artifact README.md: 6 GB of 8 GB"},
+     .help = "Size of the feature cache with its address table (Z_f); 0 = 75 % of the memory limit or what fits; "
+             "without a limit, a tenth of the features.",
+     .source = "GNNDrive section 5: 24 GB of 32 GB; artifact README.md: 6 GB of 8 GB"},
     {.name = "neighbour_cache", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_cache), .def = "0",
-     .help = "Neighbour cache with its table (Z_n); 0 = 19 % of the cap or what fits, without a cap a tenth of the "
-             "lists.", .source = "GNNDrive section 5: 6 GB of 32 GB"},
+     .help = "Size of the neighbour cache with its table (Z_n); 0 = 19 % of the memory limit or what fits; without a "
+             "limit, a tenth of the lists.",
+     .source = "GNNDrive section 5: 6 GB of 32 GB"},
     {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "0",
-     .max = 100, .source = "ours: AGNES' Figure 6 gives half to each",
-     .help = "Each automatic cache as a share of what the cap leaves beside everything else in its phase; 0 = as said "
-             "there."},
+     .max = 100, .source = "ours: AGNES's Figure 6 gives half to each",
+     .help = "Size of each automatic cache, as a share of what the memory limit leaves in its phase; 0 = the defaults "
+             "of feature_cache and neighbour_cache."},
     {.name = "cache_neighbours", .type = GNN_OPT_BOOL, .offset = FIELD(cache_neighbours), .def = "true",
-     .help = "Off: no neighbour cache, every list is read."},
+     .help = "Use a neighbour cache; off: every list is read."},
     {.name = "skip_isolated", .type = GNN_OPT_BOOL, .offset = FIELD(skip_isolated), .def = "false",
      .help = "Leave nodes without in-edges out of the neighbour cache: they rank first and are never looked up.",
      .source = "artifact lib/cache.py: false"},
     {.name = "samplers", .type = GNN_OPT_U32, .offset = FIELD(samplers), .unit = "threads", .def = "0",
-     .max = 128, .help = "Sampler threads of a superbatch (V), one list read in flight each; 0 = 2 a core.",
+     .max = 128,
+     .help = "Sampler threads of a superbatch (V), one list read in flight each; 0 = 2 per core.",
      .source = "artifact run_ginex.py: 2x logical cores"},
     {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "0",
-     .max = 128, .help = "Threads of the gather (G), one synchronous read in flight each; also fill and apply; 0 = 8 a "
-                         "core, at most 128.",
+     .max = 128,
+     .help = "Threads of the gather (G), one synchronous read in flight each; they also fill and update the cache; 0 "
+             "= 8 per core, at most 128.",
      .source = "artifact run_ginex.py: 8x logical cores; GNNDrive section 5: more than 2x physical cores"},
     {.name = "trace_loaders", .type = GNN_OPT_U32, .offset = FIELD(trace_loaders), .unit = "threads", .def = "4",
-     .min = 1, .max = 64, .help = "Threads that read mini-batches back from the trace (L_t).",
+     .min = 1, .max = 64,
+     .help = "Threads that read mini-batches back from the trace (L_t).",
      .source = "artifact run_ginex.py"},
     {.name = "trace_queue", .type = GNN_OPT_U32, .offset = FIELD(trace_queue), .unit = "batches", .def = "2", .min = 1,
-     .max = 64, .help = "Mini-batches each trace loader reads ahead.", .source = "artifact run_ginex.py"},
+     .max = 64,
+     .help = "Mini-batches that each trace loader reads ahead.",
+     .source = "artifact run_ginex.py"},
     {.name = "trace_depth", .type = GNN_OPT_U32, .offset = FIELD(trace_depth), .unit = "reads", .def = "8", .min = 1,
-     .max = 256, .help = "Reads in flight per trace loader."},
+     .max = 256,
+     .help = "Reads in flight per trace loader."},
     {.name = "trace_block", .type = GNN_OPT_BYTES, .offset = FIELD(trace_block), .def = "256K", .min = 4096,
-     .max = 1 << 26, .help = "Bytes of one write to the trace, and most of one read from it."},
+     .max = 1 << 26,
+     .help = "Size of one write to the trace, and maximum size of one read from it."},
     {.name = "trace_io", .type = GNN_OPT_CHOICE, .offset = FIELD(trace_io), .def = "buffered", .choices = io_words,
-     .help = "How the trace is written and read: through the page cache, or past it.",
+     .help = "I/O path for the trace. direct: bypasses the page cache; buffered: uses it.",
      .source = "artifact: small files, whole, through the page cache"},
     {.name = "trace_dir", .type = GNN_OPT_TEXT, .offset = FIELD(trace_dir), .def = "",
-     .help = "Directory of the scratch files (trace, neighbour cache); empty: the dataset's."},
+     .help = "Directory for the scratch files (trace, neighbour cache); empty = the dataset's directory."},
     {.name = "id_readers", .type = GNN_OPT_U32, .offset = FIELD(id_readers), .unit = "reads", .def = "16", .min = 1,
-     .max = 128, .help = "Node lists in flight while a superbatch is inspected.",
+     .max = 128,
+     .help = "Node lists in flight while a superbatch is inspected.",
      .source = "artifact lib/cache.py: 16 threads"},
     {.name = "hold_ids", .type = GNN_OPT_BOOL, .offset = FIELD(hold_ids), .def = "true",
      .help = "Keep a superbatch's node lists in memory between passes 1 and 2; off: read them again.",
      .source = "artifact lib/cache.py"},
     {.name = "neighbour_block", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_block), .def = "4K", .min = 4096,
-     .max = 1 << 26, .help = "Bytes of one read while the neighbour cache is loaded, gather_threads of them in flight.",
+     .max = 1 << 26,
+     .help = "Size of one read while the neighbour cache is loaded, with gather_threads reads in flight.",
      .source = "artifact lib/cpp_extension/mt_load.cpp"},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = io_words,
-     .help = "How neighbour lists and feature rows are read, and the neighbour cache is written and loaded: past the "
-             "page cache, or through it.",
+     .help = "I/O path for neighbour lists, feature rows and the neighbour cache file. direct: bypasses the page "
+             "cache; buffered: uses it.",
      .source = "paper; artifact lib/cpp_extension/gather.cpp"},
     {.name = "io_unit", .type = GNN_OPT_BYTES, .offset = FIELD(io_unit), .def = "4K", .min = 512, .max = 1 << 24,
-     .help = "Feature reads cover whole units of this size; a power of two.",
+     .help = "Size and alignment of feature reads; a power of two.",
      .source = "artifact lib/cpp_extension/gather.cpp: 4 KiB; varied by AGNES"},
     {.name = "list_read", .type = GNN_OPT_CHOICE, .offset = FIELD(list_read), .def = "artifact", .choices = list_words,
-     .help = "Bytes of a list read: the released rule (up to a page too many), or the pages the list lies on.",
+     .help = "Bytes read for a neighbour list. artifact: the released rule, up to one page too many; cover: only the "
+             "pages that contain the list.",
      .source = "artifact lib/cpp_extension/sample.cpp"},
     {.name = "fill", .type = GNN_OPT_CHOICE, .offset = FIELD(fill), .def = "mapped", .choices = fill_words,
-     .help = "Cold start of the feature cache: page faults by gather_threads, or direct reads of what lies together.",
+     .help = "Initial filling of the feature cache. mapped: page faults by gather_threads; direct: direct reads of "
+             "adjacent rows.",
      .source = "artifact lib/cache.py: mapped"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
      .choices = gnn_map_advice_words,
-     .help = "Of a mapped fill. kernel: nothing is advised, a fault reads around as far as the device's readahead "
-             "says; off: one fault reads one page.",
+     .help = "Advice for a mapped fill. kernel: no advice, so a page fault reads the device's readahead; off: a page "
+             "fault reads one page.",
      .source = "artifact lib/cache.py: no advice; its instructions set the device's readahead to 0"},
     {.name = "replacement", .type = GNN_OPT_CHOICE, .offset = FIELD(replacement), .def = "belady",
-     .choices = replacement_words, .help = "Of the feature cache: optimal, least recently used, or none.",
+     .choices = replacement_words,
+     .help = "Replacement policy of the feature cache. belady: optimal; lru: least recently used; static: none.",
      .source = "paper: Belady's"},
     {.name = "initial", .type = GNN_OPT_CHOICE, .offset = FIELD(initial), .def = "access", .choices = initial_words,
-     .help = "What the feature cache starts with: the superbatch's first nodes, or those with the top scores.",
+     .help = "Initial content of the feature cache. access: the superbatch's first nodes; score: the nodes with the "
+             "highest scores.",
      .source = "paper: first accesses"},
     {.name = "overlap", .type = GNN_OPT_BOOL, .offset = FIELD(overlap), .def = "true",
-     .help = "Pass 3 beside sampling, gather beside training; off: one after the other.", .source = "paper"},
+     .help = "Run pass 3 during sampling, and gathering during training; off: one after the other.",
+     .source = "paper"},
     {.name = "overlap_caches", .type = GNN_OPT_BOOL, .offset = FIELD(overlap_caches), .def = "false",
      .help = "Keep the feature cache until the next Inspect has ended, so that both caches are resident.",
      .source = "artifact run_ginex.py: true; paper: false"},
     {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "blocking",
      .choices = gnn_transfer_words,
-     .help = "With a GPU. blocking: the trainer copies a batch out of pageable memory and waits; ahead: out of pinned "
-             "memory, two buffers, batch k + 1 crosses while k trains.",
+     .help = "Copying of mini-batches to a GPU. blocking: the trainer copies from pageable memory and waits; ahead: "
+             "batch k + 1 is copied from pinned memory (two buffers) while k trains.",
      .source = "artifact run_ginex.py: blocking; ahead: ours"},
     {.name = "floyd", .type = GNN_OPT_CHOICE, .offset = FIELD(floyd), .def = "exact", .choices = floyd_words,
-     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .help = "Sampling algorithm. exact: uniform; biased: as the released sampler, whose off-by-one error draws the "
+             "last neighbours less often.",
      .source = "artifact lib/cpp_extension/sample.cpp: biased; paper: uniform"},
     {.name = NULL},
 };

@@ -15,7 +15,9 @@ struct null_config {
 /* clang-format off */
 static const struct gnn_option options[] = {
     {.name = "queue", .type = GNN_OPT_U32, .offset = offsetof(struct null_config, queue), .unit = "batches", .def = "4",
-     .min = 1, .max = 4096, .help = "Depth of the queue between the two stages.", .source = "ours"},
+     .min = 1, .max = 4096,
+     .help = "Capacity of the queue between the two stages.",
+     .source = "ours"},
     {.name = NULL},
 };
 /* clang-format on */

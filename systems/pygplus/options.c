@@ -9,33 +9,37 @@ static const char *const floyd_words[] = {"exact", "biased", NULL};
 /* clang-format off */
 const struct gnn_option pygplus_options[] = {
     {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "0", .max = 128,
-     .help = "Sampler threads (W); batch k is drawn by worker k mod W; 0 = a core each, at most 32, and at most an "
-             "eighth of the batches (2 at least).",
+     .help = "Sampler threads (W); thread k mod W draws batch k. 0 = one per core, at most 32 and at most an eighth "
+             "of the batches, but at least 2.",
      .source = "Ginex artifact: 32"},
     {.name = "prefetch", .type = GNN_OPT_U32, .offset = FIELD(prefetch), .unit = "batches", .def = "2",
-     .min = 1, .max = 64, .help = "Batches each worker may sample ahead of their delivery.",
+     .min = 1, .max = 64,
+     .help = "Batches that each sampler may draw ahead of their delivery.",
      .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
     {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "0",
-     .max = 128, .help = "Threads of the gather (A): the number of feature page faults in flight; 0 = 8 a core, at "
-                         "most 128, as Ginex' gather.",
+     .max = 128,
+     .help = "Threads of the gather (A), which equals the number of feature page faults in flight; 0 = 8 per core, at "
+             "most 128, as in Ginex.",
      .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
-     .choices = gnn_map_advice_words, .help = "kernel: nothing is advised, a fault reads around as far as the device's "
-     "readahead says; off: one fault reads one page (MADV_RANDOM on both mappings).",
-     .source = "Ginex and GNNDrive artifacts: no advice; Ginex' instructions set the device's readahead to 0"},
+     .choices = gnn_map_advice_words,
+     .help = "Advice for both mappings. kernel: no advice, so a page fault reads the device's readahead; off: a page "
+             "fault reads one page (MADV_RANDOM).",
+     .source = "Ginex and GNNDrive artifacts: no advice; Ginex's instructions set the device's readahead to 0"},
     {.name = "floyd", .type = GNN_OPT_CHOICE, .offset = FIELD(floyd), .def = "exact", .choices = floyd_words,
-     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .help = "Sampling algorithm. exact: uniform; biased: as the released sampler, whose off-by-one error draws the "
+             "last neighbours less often.",
      .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},
     {.name = "drop_last_train", .type = GNN_OPT_BOOL, .offset = FIELD(drop_last_train), .def = "false",
      .help = "Leave the last batch of an epoch gathered but untrained, as the released loop does.",
      .source = "Ginex artifact: true; paper: all batches train"},
     {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "blocking",
      .choices = gnn_transfer_words,
-     .help = "With a GPU. blocking: the trainer copies a batch out of pageable memory and waits; ahead: out of pinned "
-             "memory, two buffers, batch k + 1 crosses while k trains.",
+     .help = "Copying of mini-batches to a GPU. blocking: the trainer copies from pageable memory and waits; ahead: "
+             "batch k + 1 is copied from pinned memory (two buffers) while k trains.",
      .source = "Ginex artifact: blocking; ahead: ours"},
     {.name = "ballast_bytes", .type = GNN_OPT_BYTES, .offset = FIELD(ballast_bytes), .unit = "bytes", .def = "0",
-     .help = "Memory held per worker, standing for the sampler processes' interpreters and page tables; 0 = none.",
+     .help = "Memory held per sampler to represent the interpreter and page tables of a sampler process; 0 = none.",
      .source = "ours: the original's samplers are processes"},
     {.name = NULL},
 };
