@@ -75,7 +75,7 @@ static enum gnn_status check_blocks(const struct agnes_batch *batch, const struc
         if (block->row_start[0] != 0 || block->row_start[block->dst_count] != block->edge_count)
             return gnn_fail(err, GNN_EFORMAT,
                             "spool: layer %" PRIu32 " of mini-batch %" PRIu32 " has edges %" PRIu32 " to %" PRIu32
-                            ", 0 to %" PRIu32 " expected",
+                            ", expected 0 to %" PRIu32 "; the scratch file is damaged: check the disk and run again",
                             l, batch->number, block->row_start[0], block->row_start[block->dst_count],
                             block->edge_count);
     }

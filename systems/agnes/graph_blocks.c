@@ -151,7 +151,7 @@ enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t bloc
     if (trailer.free_bytes == free_bytes && trailer.slots == slots)
         return GNN_OK;
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s: graph block %" PRIu32 " says %" PRId32 " slots and %" PRId32 " free bytes, %" PRId64
-                    " and %" PRId64 " expected: remove the directory, it will be prepared again",
+                    "%s: graph block %" PRIu32 " has %" PRId32 " slots and %" PRId32 " free bytes, expected %" PRId64
+                    " and %" PRId64 "; the file is damaged: remove the directory to prepare it again",
                     path, block, trailer.slots, trailer.free_bytes, slots, free_bytes);
 }

@@ -182,14 +182,16 @@ static enum gnn_status read_index(const struct job *job, struct gnn_file *file, 
         header.id_bytes != index->id_bytes || header.node_count != d->node_count ||
         header.edge_count != d->edge_count || header.blocks == 0 ||
         info.size_bytes != GNN_PAGE_BYTES + count * sizeof *index->ranges)
-        return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
+        return gnn_fail(err, GNN_EFORMAT, "%s: does not match this dataset; remove the directory to prepare it again",
+                        path);
     GNN_MEM_NEW(world, index->ranges, count, "agnes object index", GNN_MEM_PLAIN, err);
     index->blocks = header.blocks;
     GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, index->ranges, count * sizeof *index->ranges, err));
     const struct agnes_object_range *const last = &index->ranges[index->blocks];
     if (ranges_checksum(index->ranges, count) != header.checksum || last->first != d->node_count ||
         last->edge_begin != d->edge_count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: wrong checksum, the file is damaged; remove the directory to prepare it again", path);
     return GNN_OK;
 }
 
@@ -210,9 +212,10 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
     gnn_file_close(world, file);
     for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
         if (job->files->new_to_old[v] >= nodes)
-            status =
-                gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory to prepare it again",
-                         path.text, v);
+            status = gnn_fail(err, GNN_EFORMAT,
+                              "%s: entry %" PRIu32
+                              " is not a node ID, the file is damaged; remove the directory to prepare it again",
+                              path.text, v);
     return status;
 }
 
@@ -423,7 +426,8 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
     const uint32_t rows = out->index.block_bytes / d->row_bytes;
     if (rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
+                        "a feature row of %" PRIu32 " bytes does not fit into agnes.block=%" PRIu32
+                        ": raise agnes.block to at least one row",
                         d->row_bytes, out->index.block_bytes);
     struct job job;
     begin_job(env, config, rows, out, &job);

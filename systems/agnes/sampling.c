@@ -181,8 +181,8 @@ struct served_block {
 static enum gnn_status bad_slot(const struct served_block *block, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s/graph: block %" PRIu32 " has a list outside itself: remove the directory, it will be "
-                    "prepared again",
+                    "%s/graph: a list in block %" PRIu32
+                    " crosses the end of the block, the file is damaged; remove the directory to prepare it again",
                     block->sampling->setup->files.prepared.dir, block->number);
 }
 
@@ -268,7 +268,10 @@ static enum gnn_status add_known(const struct agnes_batch *batch, struct workspa
     for (uint32_t i = 0; i < batch->count; i++) {
         space->nodes[i] = batch->nodes[i];
         if (gnn_id_map_add(&space->map, batch->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", batch->nodes[i]);
+            return gnn_fail(err, GNN_EFORMAT,
+                            "seed %" PRIu32
+                            " occurs twice in one mini-batch, the dataset is damaged: run `oocgnn prepare --check`",
+                            batch->nodes[i]);
     }
     return GNN_OK;
 }
@@ -299,7 +302,9 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
         for (uint32_t k = 0; k < counts[i]; k++) {
             const agnes_node v = row[k];
             if (v >= nodes)
-                return gnn_fail(err, GNN_EFORMAT, "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
+                return gnn_fail(err, GNN_EFORMAT,
+                                "%s/graph: neighbour %" PRIu32 " is not below the number of nodes, %" PRIu32
+                                ", the file is damaged; remove the directory to prepare it again",
                                 sampling->setup->files.prepared.dir, v, nodes);
             const uint32_t fresh = space->map.count, local = gnn_id_map_add(&space->map, v);
             if (local == fresh)

@@ -230,15 +230,19 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct agn
                                      const struct agnes_sizes *sizes, struct gnn_err *err)
 {
     if (sizes->block_bytes % GNN_PAGE_BYTES != 0)
-        return gnn_fail(err, GNN_EUSAGE, "agnes.block=%" PRIu32 " is no multiple of %d", sizes->block_bytes,
-                        GNN_PAGE_BYTES);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "agnes.block=%" PRIu32 " is not a multiple of the page size, %d bytes: choose a multiple",
+                        sizes->block_bytes, GNN_PAGE_BYTES);
     if (sizes->rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
+                        "a feature row of %" PRIu32 " bytes does not fit into agnes.block=%" PRIu32
+                        ": raise agnes.block to at least one row",
                         env->dataset->row_bytes, sizes->block_bytes);
     if (config->overlap != AGNES_OVERLAP_ROUND && env->workload->sample_only)
-        return gnn_fail(err, GNN_EUSAGE, "agnes.overlap=%s overlaps training: leave it out of --sample-only",
-                        config->overlap == AGNES_OVERLAP_FULL ? "full" : "epochs");
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "agnes.overlap=%s overlaps training, which --sample-only leaves out: remove one of the two options",
+            config->overlap == AGNES_OVERLAP_FULL ? "full" : "epochs");
     return GNN_OK;
 }
 

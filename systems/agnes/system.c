@@ -78,7 +78,8 @@ static enum gnn_status open_parts(struct agnes *agnes, struct gnn_err *err)
     struct agnes_setup *const setup = &agnes->setup;
     struct gnn_memory_plan plan;
     if (setup->env->dataset->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", setup->env->dataset->dir);
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes: use a dataset with a training set",
+                        setup->env->dataset->dir);
     GNN_TRY(agnes_layout_open(setup->env, setup->config, &setup->files, err));
     gnn_plan_begin(&plan, setup->env);
     GNN_TRY(agnes_size(setup->config, setup->files.index.blocks, &setup->sizes, &plan, err));

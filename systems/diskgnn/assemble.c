@@ -160,8 +160,8 @@ enum gnn_status diskgnn_assemble(struct diskgnn *s, struct diskgnn_partial *part
     assert(input->nodes <= input->x.capacity);
     if (!number_rows(s, place, &table, input->nodes, input->places))
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s: mini-batch %" PRIu32
-                        ": not every row has one place; remove it, or set diskgnn.reuse=false",
+                        "%s: the address table of mini-batch %" PRIu32
+                        " does not place every row exactly once; remove the file, or set diskgnn.reuse=false",
                         gnn_file_path(s->env->world, s->tables), batch);
     if (gnn_env_on_device(s->env))
         assemble_for_device(s, partial, place, &table, input);

@@ -43,8 +43,8 @@ static enum gnn_status open_part(const struct diskgnn_job *job, const char *name
     if (gnn_file_align(&info) <= diskgnn_page_bytes(job->config))
         return GNN_OK;
     return gnn_fail(err, GNN_ENOTSUP,
-                    "%s: direct I/O goes in multiples of %" PRIu32 " bytes here: set diskgnn.page=4096", path.text,
-                    gnn_file_align(&info));
+                    "%s: direct I/O on this file system requires multiples of %" PRIu32 " bytes: set diskgnn.page=4096",
+                    path.text, gnn_file_align(&info));
 }
 
 enum gnn_status diskgnn_part_open(const struct diskgnn_job *job, const char *name, unsigned flags,
@@ -99,7 +99,7 @@ void diskgnn_remove(const struct diskgnn_job *job, const char *name)
 enum gnn_status diskgnn_not_ours(const struct diskgnn_job *job, const char *name, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s: not what this run prepares, or damaged; remove it, or set diskgnn.reuse=false",
+                    "%s: prepared for another run, or damaged; remove the file, or set diskgnn.reuse=false",
                     diskgnn_path_of(job, name, "").text);
 }
 
@@ -111,7 +111,7 @@ enum gnn_status diskgnn_check_size(const struct diskgnn_job *job, struct gnn_fil
     if (info.size_bytes == bytes)
         return GNN_OK;
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s: %" PRIu64 " bytes, %" PRIu64 " expected: remove it, or set diskgnn.reuse=false",
+                    "%s: %" PRIu64 " bytes, %" PRIu64 " expected; remove the file, or set diskgnn.reuse=false",
                     gnn_file_path(job->env->world, file), info.size_bytes, bytes);
 }
 
@@ -132,7 +132,7 @@ enum gnn_status diskgnn_lock(const struct diskgnn_job *job, struct gnn_file **lo
         if (held)
             return GNN_OK;
         if (!told)
-            gnn_log_info("diskgnn: another run prepares in %s; waiting for it", job->dir);
+            gnn_log_info("diskgnn: another run is preparing %s; waiting for it", job->dir);
         told = true;
         GNN_TRY(gnn_check_stop(job->env, err));
         gnn_sleep_until(world, gnn_now_ns(world) + nap_ns, GNN_WAIT_RESOURCE);

@@ -82,7 +82,8 @@ static enum gnn_status read_counts(const struct diskgnn_job *job, struct gnn_fil
     gnn_charge(world, GNN_WORK_TABLE_ENTRY, nodes);
     gnn_mem_free(world, uses);
     if (status == GNN_OK && (next[0] != levels->gpu_rows || next[1] != levels->gpu_rows + levels->cpu_rows))
-        return gnn_fail(err, GNN_EFORMAT, "%s: not the counts of its index; remove it, or set diskgnn.reuse=false",
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: the counts do not match the index; remove the file, or set diskgnn.reuse=false",
                         gnn_file_path(world, file));
     return status;
 }

@@ -11,7 +11,7 @@
 static enum gnn_status damaged(const struct diskgnn *s, struct gnn_file *file, uint32_t batch, const char *what,
                                struct gnn_err *err)
 {
-    return gnn_fail(err, GNN_EFORMAT, "%s: mini-batch %" PRIu32 ": %s; remove it, or set diskgnn.reuse=false",
+    return gnn_fail(err, GNN_EFORMAT, "%s: mini-batch %" PRIu32 ": %s; remove the file, or set diskgnn.reuse=false",
                     gnn_file_path(s->env->world, file), batch, what);
 }
 
@@ -100,7 +100,8 @@ static enum gnn_status load_rows(struct diskgnn *s, struct diskgnn_partial *part
     GNN_TRY(diskgnn_pages_load(s->pages, &wanted, &pages, err));
     s->counters.page_reads += pages;
     s->counters.page_bytes += pages * (uint64_t)s->layout.rows.page_bytes;
-    return pages == place->pages ? GNN_OK : damaged(s, s->tables, batch, "rows lie on other pages than counted", err);
+    return pages == place->pages ? GNN_OK
+                                 : damaged(s, s->tables, batch, "its rows are on other pages than counted", err);
 }
 
 enum gnn_status diskgnn_load_partial(struct diskgnn *s, struct diskgnn_partial *partial, struct gnn_err *err)
@@ -142,7 +143,7 @@ static enum gnn_status count_graph(struct diskgnn *s, const struct diskgnn_graph
     const uint32_t batch = (uint32_t)view->batch;
     const uint64_t digest = gnn_batch_digest(view, NULL);
     if (view->epoch == s->sampled.epoch && digest != s->sampled.of[batch].digest)
-        return damaged(s, s->samples, batch, "its blocks are not those that were drawn", err);
+        return damaged(s, s->samples, batch, "its blocks differ from the drawn ones", err);
     c->sample.batches++;
     c->sample.sampled_nodes += view->node_count;
     for (uint32_t b = 0; b < view->layer_count; b++)

@@ -193,8 +193,9 @@ static enum gnn_status check_done(const struct diskgnn_packer *p, struct gnn_err
 {
     for (uint32_t i = 0; i < p->target_count; i++)
         if (p->targets[i].done != p->targets[i].rows)
-            return gnn_fail(err, GNN_EBUG, "diskgnn: target %" PRIu32 " of packing got %" PRIu32 " of %" PRIu32 " rows",
-                            i, p->targets[i].done, p->targets[i].rows);
+            return gnn_fail(err, GNN_EBUG,
+                            "diskgnn: target %" PRIu32 " of packing received %" PRIu32 " of %" PRIu32 " rows", i,
+                            p->targets[i].done, p->targets[i].rows);
     return GNN_OK;
 }
 

@@ -170,10 +170,10 @@ enum gnn_status diskgnn_kept_check(const struct diskgnn_packer *p, struct gnn_er
     if (p->kept_row_count != p->kept.rows)
         return diskgnn_not_ours(p->job, kept_name, err);
     if (p->kept.ordering)
-        gnn_log_info("diskgnn: packing goes on with the order of disk caches, window %" PRIu32 " of %" PRIu32,
+        gnn_log_info("diskgnn: packing resumes with the order of disk caches, window %" PRIu32 " of %" PRIu32,
                      p->kept.ordered, p->window_count);
     else
-        gnn_log_info("diskgnn: packing goes on at node %" PRIu32 " of %" PRIu32, p->kept.next_node,
+        gnn_log_info("diskgnn: packing resumes at node %" PRIu32 " of %" PRIu32, p->kept.next_node,
                      p->job->env->dataset->node_count);
     return GNN_OK;
 }

@@ -162,10 +162,11 @@ static enum gnn_status list_pages(struct diskgnn_pages *p, struct gnn_err *err)
         const uint32_t last = p->count > 0 ? p->pages[p->count - 1].number : 0;
         const bool same = p->count > 0 && number == last, falls = p->count > 0 && number < last;
         if (falls || (!same && p->count == p->config.pages_most) || w->from[i] >= w->end)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "%s: row %" PRIu32 ", entry %" PRIu32
-                            " of an address table, is out of order or no row; remove it, or set diskgnn.reuse=false",
-                            gnn_file_path(p->world, w->table), w->from[i], i);
+            return gnn_fail(
+                err, GNN_EFORMAT,
+                "%s: row %" PRIu32 " (entry %" PRIu32
+                " of an address table) is out of order or out of range; remove the file, or set diskgnn.reuse=false",
+                gnn_file_path(p->world, w->table), w->from[i], i);
         if (!same)
             p->pages[p->count++] = (struct page){.number = number, .first_row = i};
     }

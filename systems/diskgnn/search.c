@@ -100,8 +100,9 @@ static enum gnn_status too_small(const struct diskgnn_segmenter *s, const struct
                                  uint64_t limit_bytes, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_EUSAGE,
-                    "diskgnn.disk_limit: %" PRIu64 " bytes, but with one disk cache for all mini-batches chunks, disk "
-                    "cache and tables still take %" PRIu64 ": raise it to %.3f at least, or the caches",
+                    "diskgnn.disk_limit allows %" PRIu64
+                    " bytes, but chunks, disk cache and tables take at least %" PRIu64
+                    " (one disk cache for all mini-batches): raise it to %.3f or more, or enlarge the caches",
                     limit_bytes, diskgnn_cost_bytes(cost),
                     ceil(1000.0 * (double)diskgnn_cost_bytes(cost) / (double)s->env->dataset->feature_bytes) / 1000);
 }
@@ -236,10 +237,11 @@ static enum gnn_status brute_force(struct diskgnn_segmenter *s, uint64_t limit_b
     }
     if (out->segment > 0)
         return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE,
-                    "diskgnn.search=brute: no segment of 2, %" PRIu32 ", ... mini-batches keeps diskgnn.disk_limit: "
-                    "raise it, or lower diskgnn.brute_step",
-                    2 + step);
+    return gnn_fail(
+        err, GNN_EUSAGE,
+        "diskgnn.search=brute: no segment of 2, %" PRIu32
+        ", ... mini-batches fits into diskgnn.disk_limit: raise diskgnn.disk_limit, or lower diskgnn.brute_step",
+        2 + step);
 }
 
 /* ---- all ---- */
@@ -273,7 +275,8 @@ static enum gnn_status take_given(struct diskgnn_segmenter *s, uint64_t limit_by
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE,
                     "diskgnn.segment=%" PRIu32 " and diskgnn.disk_rows=%" PRIu32 " take %" PRIu64
-                    " bytes, diskgnn.disk_limit is %" PRIu64 ": raise one of them, or let both be searched",
+                    " bytes, but diskgnn.disk_limit allows %" PRIu64
+                    ": raise one of the three, or set segment and disk_rows to 0",
                     segment, rows, diskgnn_cost_bytes(&cost), limit_bytes);
 }
 

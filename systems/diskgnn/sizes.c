@@ -356,12 +356,16 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct dis
                                      struct gnn_err *err)
 {
     if (env->dataset->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes: use a dataset with a training set",
+                        env->dataset->dir);
     if (config->chunk_request % GNN_PAGE_BYTES != 0)
-        return gnn_fail(err, GNN_EUSAGE, "diskgnn.chunk_request=%" PRIu64 " is no multiple of %d",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "diskgnn.chunk_request=%" PRIu64
+                        " is not a multiple of the page size, %d bytes: choose a multiple",
                         config->chunk_request, GNN_PAGE_BYTES);
     if (config->prepare.disk_rows > 0 && config->prepare.segment == 0)
-        return gnn_fail(err, GNN_EUSAGE, "diskgnn.disk_rows=%" PRIu32 " is of segments: add diskgnn.segment",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "diskgnn.disk_rows=%" PRIu32 " requires a fixed segment length: set diskgnn.segment, too",
                         config->prepare.disk_rows);
     return GNN_OK;
 }

@@ -69,10 +69,11 @@ enum gnn_status ginex_belady_open(struct gnn_world *world, const struct ginex_be
     assert(config->cache_rows > 0);
     assert(config->batches > 0);
     if (config->batches > GINEX_BATCHES_MAX || config->accesses >= UINT32_MAX)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "a superbatch of %" PRIu32 " mini-batches and %" PRIu64
-                        " accesses; at most %d and 2^32 can be inspected: lower ginex.superbatch",
-                        config->batches, config->accesses, GINEX_BATCHES_MAX);
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "a superbatch of %" PRIu32 " mini-batches with %" PRIu64
+            " accesses is too large, because the inspection handles up to %d and 2^32: lower ginex.superbatch",
+            config->batches, config->accesses, GINEX_BATCHES_MAX);
     struct ginex_belady *b;
     GNN_NEW(b, 1, err, "ginex's inspection");
     *out = b;

@@ -94,8 +94,8 @@ static void warn_of_filling(const struct ginex *s)
     const uint64_t accesses = s->figures.accesses_max, rows = s->sizes.cache_rows;
     if (accesses == 0 || accesses >= ACCESSES_A_ROW * rows)
         return;
-    gnn_log_warn("ginex: a superbatch asks for %" PRIu64 " rows, less than %d times the %" PRIu64
-                 " of its feature cache: what is measured is the filling; lower ginex.feature_cache or raise "
+    gnn_log_warn("ginex: a superbatch requests %" PRIu64 " rows, fewer than %d times the %" PRIu64
+                 " rows of the feature cache, so that filling the cache dominates; lower ginex.feature_cache or raise "
                  "ginex.superbatch",
                  accesses, ACCESSES_A_ROW, rows);
 }

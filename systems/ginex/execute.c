@@ -128,7 +128,7 @@ static enum gnn_status end_gather(struct ginex_execution *x, const struct ginex_
     if (counts.misses == batch->changes.misses)
         return GNN_OK;
     return gnn_fail(err, GNN_EBUG,
-                    "ginex: mini-batch %" PRIu64 " missed %" PRIu64 " rows, the inspection predicted %" PRIu32,
+                    "ginex: mini-batch %" PRIu64 " missed %" PRIu64 " rows, but the inspection predicted %" PRIu32,
                     batch->view.batch, counts.misses, batch->changes.misses);
 }
 

@@ -280,13 +280,14 @@ enum gnn_status ginex_cache_apply(void *ctx, uint32_t worker, uint32_t workers, 
         const gnn_node in = changes->in_node[k], out = changes->out_node[k];
         if (in >= nodes || out >= nodes || changes->in_row[k] >= job->row_count)
             return gnn_fail(err, GNN_EFORMAT,
-                            "ginex: change %" PRIu64 " of the trace: row %" PRIu32 " of %" PRIu32 ", node %" PRIu32
-                            " for node %" PRIu32 "; there are %" PRIu64 " nodes",
+                            "ginex: change %" PRIu64 " of the trace is damaged: row %" PRIu32 " of %" PRIu32
+                            ", node %" PRIu32 " for node %" PRIu32 ", but there are %" PRIu64
+                            " nodes; check the disk and run again",
                             k, changes->in_row[k], job->row_count, in, out, nodes);
         if (cache->table[out] == 0 || cache->table[in] != 0)
             return gnn_fail(err, GNN_EBUG,
-                            "ginex: change %" PRIu64 " puts node %" PRIu32 " in the place of %" PRIu32
-                            ": the cache is not where the inspection left it",
+                            "ginex: change %" PRIu64 " replaces node %" PRIu32 " by node %" PRIu32
+                            ", but the cache differs from the state that the inspection predicted",
                             k, in, out);
         const uint32_t entry = cache->table[out];
         gnn_mem_copy(cache->world, row_at(cache, entry - 1),

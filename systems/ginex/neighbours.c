@@ -153,8 +153,8 @@ enum gnn_status ginex_neighbours_open(const struct gnn_env *env, const struct gi
 {
     if (config->cache_bytes > 0 && config->cache_bytes < table_bytes(env))
         return gnn_fail(err, GNN_ECAP,
-                        "ginex.neighbour_cache of %" PRIu64 " bytes cannot hold its table of %" PRIu64
-                        ": raise it, or set ginex.cache_neighbours=false",
+                        "ginex.neighbour_cache=%" PRIu64 " cannot hold its table of %" PRIu64
+                        " bytes: raise it, or set ginex.cache_neighbours=false",
                         config->cache_bytes, table_bytes(env));
     struct ginex_neighbours *n;
     GNN_NEW(n, 1, err, "ginex's neighbour cache");
@@ -295,8 +295,8 @@ static enum gnn_status draw_from_cache(const struct ginex_neighbours *n, gnn_nod
     const uint64_t at = n->table[v];
     if (at >= n->list_words || r->degree >= n->list_words - at || gnn_id_stored(n->words, n->id_bytes, at) != r->degree)
         return gnn_fail(err, GNN_EFORMAT,
-                        "ginex: neighbour cache: the list of node %" PRIu32 " has %" PRIu64
-                        " neighbours and is not at word %" PRIu64 " of %" PRIu64,
+                        "ginex: damaged neighbour cache: the list of node %" PRIu32 " (%" PRIu64
+                        " neighbours) is not at word %" PRIu64 " of %" PRIu64 "; check the disk and run again",
                         v, r->degree, at, n->list_words);
     pick(r, 0, r->count, (const char *)n->words + (at + 1) * n->id_bytes, n->id_bytes, r->begin);
     return GNN_OK;
@@ -375,7 +375,7 @@ static enum gnn_status fetch_offsets(struct gnn_neighbour_source *source, const 
                                      gnn_node *out, struct gnn_err *err)
 {
     (void)source, (void)edge_offset, (void)out;
-    return gnn_fail(err, GNN_EBUG, "ginex: %" PRIu64 " edges asked for without their lists", count);
+    return gnn_fail(err, GNN_EBUG, "ginex: %" PRIu64 " edges requested without their lists", count);
 }
 
 static void source_close(struct gnn_neighbour_source *source)

@@ -156,8 +156,8 @@ static enum gnn_status choose_feature_cache(const struct gnn_memory_plan *plan, 
         rows = less(config->feature_cache, table) / row_bytes;
         if (rows == 0)
             return gnn_fail(err, GNN_ECAP,
-                            "ginex.feature_cache of %" PRIu64 " bytes: the address table takes %" PRIu64
-                            " and a row %" PRIu64 "; raise ginex.feature_cache",
+                            "ginex.feature_cache=%" PRIu64 " cannot hold the address table of %" PRIu64
+                            " bytes and a row of %" PRIu64 " bytes: raise ginex.feature_cache",
                             config->feature_cache, table, row_bytes);
     } else if (env->cap_bytes == 0) {
         rows = nodes / NO_CAP_SHARE;
@@ -180,8 +180,8 @@ static enum gnn_status choose_neighbour_cache(const struct gnn_memory_plan *plan
     uint64_t bytes = config->neighbour_cache;
     if (bytes > 0 && bytes < table)
         return gnn_fail(err, GNN_ECAP,
-                        "ginex.neighbour_cache of %" PRIu64 " bytes cannot hold its table of %" PRIu64
-                        ": raise ginex.neighbour_cache, or set ginex.cache_neighbours=false",
+                        "ginex.neighbour_cache=%" PRIu64 " cannot hold its table of %" PRIu64
+                        " bytes: raise ginex.neighbour_cache, or set ginex.cache_neighbours=false",
                         bytes, table);
     if (bytes == 0 && cap == 0)
         bytes = table + entries / NO_CAP_SHARE;
@@ -199,14 +199,16 @@ static enum gnn_status choose_neighbour_cache(const struct gnn_memory_plan *plan
 static enum gnn_status check_options(const struct gnn_env *env, const struct ginex_config *config, struct gnn_err *err)
 {
     if ((config->io_unit & (config->io_unit - 1)) != 0)
-        return gnn_fail(err, GNN_EUSAGE, "ginex.io_unit=%" PRIu64 ": a power of two is needed", config->io_unit);
+        return gnn_fail(err, GNN_EUSAGE, "ginex.io_unit=%" PRIu64 " is not a power of two: choose one",
+                        config->io_unit);
     if (config->trace_block % GNN_PAGE_BYTES != 0 || config->neighbour_block % GNN_PAGE_BYTES != 0)
         return gnn_fail(err, GNN_EUSAGE,
                         "ginex.trace_block=%" PRIu64 " and ginex.neighbour_block=%" PRIu64
-                        ": multiples of %d bytes are needed",
+                        " are not both multiples of the page size, %d bytes: choose multiples",
                         config->trace_block, config->neighbour_block, GNN_PAGE_BYTES);
     if (env->dataset->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes: use a dataset with a training set",
+                        env->dataset->dir);
     return GNN_OK;
 }
 

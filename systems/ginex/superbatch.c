@@ -179,11 +179,12 @@ static enum gnn_status check_header(const struct block_header *h, const struct g
     if (h->magic == BLOCKS_MAGIC && h->batch == batch && h->node_count == record->nodes && h->layer_count >= 1 &&
         h->layer_count <= GNN_LAYERS_MAX && h->seed_count <= h->node_count)
         return GNN_OK;
-    return gnn_fail(
-        err, GNN_EFORMAT,
-        "ginex: trace of mini-batch %" PRIu64 ": header mismatch: magic 0x%08" PRIx32 ", batch %" PRIu64 ", %" PRIu32
-        " nodes, %" PRIu32 " seeds, %" PRIu32 " layers; written were magic 0x%08x and %" PRIu32 " nodes",
-        batch, h->magic, h->batch, h->node_count, h->seed_count, h->layer_count, (unsigned)BLOCKS_MAGIC, record->nodes);
+    return gnn_fail(err, GNN_EFORMAT,
+                    "ginex: trace of mini-batch %" PRIu64 ": damaged header: magic 0x%08" PRIx32 ", batch %" PRIu64
+                    ", %" PRIu32 " nodes, %" PRIu32 " seeds, %" PRIu32 " layers, expected magic 0x%08x and %" PRIu32
+                    " nodes; check the disk and run again",
+                    batch, h->magic, h->batch, h->node_count, h->seed_count, h->layer_count, (unsigned)BLOCKS_MAGIC,
+                    record->nodes);
 }
 
 enum gnn_status ginex_decode_batch(const struct ginex_record *record, uint64_t batch, const gnn_node *ids,
@@ -206,7 +207,7 @@ enum gnn_status ginex_decode_batch(const struct ginex_record *record, uint64_t b
         if (needed > left)
             return gnn_fail(err, GNN_EFORMAT,
                             "ginex: trace of mini-batch %" PRIu64 ": block %" PRIu32 " takes %" PRIu64
-                            " bytes, the record has %" PRIu64 " left",
+                            " bytes, but the record has %" PRIu64 " left; check the disk and run again",
                             batch, l, needed, left);
         const uint32_t *const words = (const uint32_t *)(const void *)(blocks + at);
         view->blocks[l] = (struct gnn_block){.dst_count = h.block[l].dst_count,

@@ -84,7 +84,9 @@ static enum gnn_status open_features(struct ginex *s, struct gnn_err *err)
     uint32_t align;
     GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, open_flags(s), &s->features, &align, err));
     if (s->config->io_unit % align != 0)
-        return gnn_fail(err, GNN_EUSAGE, "ginex.io_unit=%" PRIu64 ": direct I/O needs multiples of %" PRIu32,
+        return gnn_fail(err, GNN_EUSAGE,
+                        "ginex.io_unit=%" PRIu64 " is not a multiple of %" PRIu32
+                        " bytes, which direct I/O requires here: choose a multiple, or set ginex.io=buffered",
                         s->config->io_unit, align);
     if (s->config->fill != GINEX_FILL_MAPPED)
         return GNN_OK;

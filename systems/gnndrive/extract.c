@@ -312,11 +312,12 @@ static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_bat
 {
     if (view->node_count <= s->sizes.node_limit)
         return GNN_OK;
-    return gnn_fail(err, GNN_ECAP,
-                    "gnndrive: batch %" PRIu64 " has %" PRIu32 " nodes; %" PRIu32 " slots shared by %" PRIu32
-                    " extractors hold %" PRIu32 " without deadlock: raise gnndrive.batch_nodes or "
-                    "gnndrive.buffer_mult, or lower gnndrive.extractors",
-                    view->batch, view->node_count, s->sizes.slots, s->config->extractors, s->sizes.node_limit);
+    return gnn_fail(
+        err, GNN_ECAP,
+        "gnndrive: batch %" PRIu64 " has %" PRIu32 " nodes, but %" PRIu32 " slots shared by %" PRIu32
+        " extractors hold at most %" PRIu32
+        " without deadlock: raise gnndrive.batch_nodes or gnndrive.buffer_mult, or lower gnndrive.extractors",
+        view->batch, view->node_count, s->sizes.slots, s->config->extractors, s->sizes.node_limit);
 }
 
 /* Locked before and after. On failure nothing is in flight and nothing is pinned. */

@@ -39,8 +39,8 @@ static enum gnn_status report_deadlock(const struct tables *t, struct gnn_err *e
                                      used > 0 ? ", " : "", e, share->slots, share->loads);
     }
     return gnn_fail(err, GNN_EBUG,
-                    "gnndrive: deadlock: every extractor sleeps and no batch is left to release a slot; %" PRIu32
-                    " slots, loads that have a slot by extractor: %s. The buffer is smaller than extractors x nodes of "
+                    "gnndrive: deadlock: every extractor sleeps and no batch is left to release a slot (%" PRIu32
+                    " slots; loads with a slot, by extractor: %s). The buffer is smaller than extractors x nodes of "
                     "the largest batch: raise gnndrive.buffer_mult or lower gnndrive.extractors",
                     t->config.slots, shares);
 }

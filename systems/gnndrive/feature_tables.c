@@ -61,14 +61,14 @@ static enum gnn_status check_numbers(const struct gnndrive_buffer_config *config
     assert(config->extractors > 0);
     if ((uint64_t)config->slots * config->rows_per_slot >= NONE)
         return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive: %" PRIu32 " slots of %" PRIu32 " rows need more than 32-bit row numbers: lower "
-                        "gnndrive.buffer_mult",
+                        "gnndrive: %" PRIu32 " slots of %" PRIu32
+                        " rows exceed 32-bit row numbers: lower gnndrive.buffer_mult",
                         config->slots, config->rows_per_slot);
     if (extractors > EXTRACTORS_MAX || config->ranks > GNNDRIVE_BUFFER_RANKS_MAX)
         return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive: %" PRIu32 " workers of %" PRIu32
-                        " extractors share one feature buffer, %d extractors "
-                        "and %d workers can: lower --workers or gnndrive.extractors, or set gnndrive.rank_buffers=own",
+                        "gnndrive: %" PRIu32 " workers with %" PRIu32
+                        " extractors share one feature buffer, which supports up to %d extractors and %d workers: "
+                        "lower --workers or gnndrive.extractors, or set gnndrive.rank_buffers=own",
                         config->ranks, config->extractors, (int)EXTRACTORS_MAX, (int)GNNDRIVE_BUFFER_RANKS_MAX);
     return GNN_OK;
 }
@@ -223,8 +223,9 @@ static enum gnn_status check_slots(const struct tables *t, struct gnn_err *err)
         const bool standby = t->standby[slot].next != NONE;
         if (key != NONE && t->map[key].slot != slot)
             return gnn_fail(err, GNN_EBUG,
-                            "gnndrive: slot %" PRIu32 " says group %" PRIu32 ", which is in slot %" PRIu32, slot, key,
-                            t->map[key].slot);
+                            "gnndrive: slot %" PRIu32 " has group %" PRIu32
+                            ", but the map has that group in slot %" PRIu32,
+                            slot, key, t->map[key].slot);
         if (standby != (key == NONE || t->map[key].refs == 0))
             return gnn_fail(err, GNN_EBUG,
                             "gnndrive: slot %" PRIu32 " of group %" PRIu32 " is %son standby with count %u", slot, key,
@@ -238,7 +239,9 @@ static enum gnn_status check_entries(const struct tables *t, bool idle, struct g
     for (uint32_t key = 0; key < t->key_count; key++) {
         const struct entry *entry = &t->map[key];
         if (entry->slot != NONE && t->reverse[entry->slot] != key)
-            return gnn_fail(err, GNN_EBUG, "gnndrive: group %" PRIu32 " is in slot %" PRIu32 ", which says %" PRIu32,
+            return gnn_fail(err, GNN_EBUG,
+                            "gnndrive: the map has group %" PRIu32 " in slot %" PRIu32
+                            ", but that slot has group %" PRIu32,
                             key, entry->slot, t->reverse[entry->slot]);
         const bool absent = entry->slot == NONE || !entry->ready;
         if ((entry->ready && entry->slot == NONE) || (idle && (entry->refs > 0 || (absent && entry->slot != NONE))))

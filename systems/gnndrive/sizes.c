@@ -95,18 +95,21 @@ static enum gnn_status check_switches(const struct gnn_env *env, const struct gn
         return gnn_fail(err, GNN_EUSAGE, "gnndrive.in_order needs one order of all batches: set gnndrive.order=global");
     if (gnn_segments(env) > 1 && config->order == GNNDRIVE_ORDER_SEGMENTS)
         return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive.order=segments cuts the training nodes by sampler, --workers and --segments have cut "
-                        "them already: set gnndrive.order=global");
+                        "gnndrive.order=segments splits the training nodes by sampler, but --workers or --segments "
+                        "already split them: set gnndrive.order=global");
     if (config->lock_submit && config->serial_extract)
         return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive.serial_extract holds the table lock longer than gnndrive.lock_submit: set one");
+                        "gnndrive.serial_extract already holds the table lock longer than gnndrive.lock_submit does: "
+                        "set only one of them");
     if (config->slots > 0 && config->buffer_share > 0)
         return gnn_fail(err, GNN_EUSAGE,
                         "gnndrive.slots=%" PRIu32 " and gnndrive.buffer_share=%" PRIu32
-                        " both size the feature buffer: set one",
+                        " both set the size of the feature buffer: set only one of them",
                         config->slots, config->buffer_share);
     if (config->batch_nodes > 0 && config->slots > 0 && config->slots < config->batch_nodes)
-        return gnn_fail(err, GNN_EUSAGE, "gnndrive.slots=%" PRIu32 " is below gnndrive.batch_nodes=%" PRIu32,
+        return gnn_fail(err, GNN_EUSAGE,
+                        "gnndrive.slots=%" PRIu32 " is below gnndrive.batch_nodes=%" PRIu32
+                        ", but one batch must fit: raise gnndrive.slots",
                         config->slots, config->batch_nodes);
     return GNN_OK;
 }

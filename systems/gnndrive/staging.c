@@ -113,7 +113,8 @@ enum gnn_status gnndrive_staging_open(struct gnn_world *world, const struct gnnd
     assert(config->portion >= 1);
     if (slots_of(config) + config->ranks > GNNDRIVE_STAGING_SLOTS_MAX)
         return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive: %" PRIu64 " slots of the shared staging buffer: lower gnndrive.staging or --workers",
+                        "gnndrive: the shared staging buffer would have %" PRIu64
+                        " slots, which is too many: lower gnndrive.staging or --workers",
                         slots_of(config));
     void *memory = NULL;
     GNN_TRY(
@@ -323,8 +324,10 @@ enum gnn_status gnndrive_staging_check(struct gnndrive_staging *s, struct gnn_er
     for (uint32_t key = 0; key < s->config.keys; key++) {
         const uint32_t slot = atomic_load(&s->where[key]);
         if (slot != NONE && (!s->slots[slot].ready || s->slots[slot].key != key))
-            return gnn_fail(err, GNN_EBUG, "gnndrive: group %" PRIu32 " is said to be in staging slot %" PRIu32, key,
-                            slot);
+            return gnn_fail(err, GNN_EBUG,
+                            "gnndrive: group %" PRIu32 " is recorded in staging slot %" PRIu32
+                            ", which does not hold it",
+                            key, slot);
     }
     return GNN_OK;
 }

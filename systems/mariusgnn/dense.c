@@ -151,11 +151,13 @@ uint64_t marius_dense_batch_bytes(const struct marius_dense_config *config, uint
 static enum gnn_status check_config(const struct marius_dense_config *config, struct gnn_err *err)
 {
     if (config->layers < 1 || config->layers > GNN_LAYERS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "%" PRIu32 " layers; give 1 to %d fanouts", config->layers, GNN_LAYERS_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "%" PRIu32 " layers are not supported, only 1 to %d: change --fanout",
+                        config->layers, GNN_LAYERS_MAX);
     for (uint32_t h = 0; h < config->layers; h++) {
         const uint32_t fanout = config->fanout[h];
         if (fanout != MARIUS_DENSE_ALL && (fanout < 1 || fanout > MARIUS_DENSE_FANOUT_MAX))
-            return gnn_fail(err, GNN_EUSAGE, "fanout %" PRIu32 " of hop %" PRIu32 " is outside 1 to %d", fanout, h + 1,
+            return gnn_fail(err, GNN_EUSAGE,
+                            "fan-out %" PRIu32 " of hop %" PRIu32 " is outside 1 to %d: change --fanout", fanout, h + 1,
                             MARIUS_DENSE_FANOUT_MAX);
     }
     return GNN_OK;
@@ -493,8 +495,8 @@ enum gnn_status marius_dense_sample(struct marius_dense *dense, const struct mar
     find_bounds(config, graph->local_count, graph->edge_count, count, &bounds);
     if (bounds.edges > UINT32_MAX)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a mini-batch of %" PRIu32 " targets could draw %" PRIu64 " neighbours, its lists hold %" PRIu32
-                        ": lower the batch size or the fanouts",
+                        "a mini-batch of %" PRIu32 " targets could draw %" PRIu64
+                        " neighbours, but its lists hold %" PRIu32 ": lower --batch or --fanout",
                         count, bounds.edges, UINT32_MAX);
     GNN_TRY(reserve(dense, graph->local_count, &bounds, err));
     GNN_TRY(reserve_batch(dense->world, out, &bounds, config->layers, err));

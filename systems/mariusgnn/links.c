@@ -286,7 +286,9 @@ enum gnn_status marius_read_embeddings(void *state, const gnn_node *nodes, uint3
     assert(m->links != NULL);
     GNN_MEM_NEW(m->env->world, memory, m->store.slot_bytes, "a partition for the evaluation", GNN_MEM_FEATURES, err);
     w.done = calloc(count, sizeof *w.done);
-    enum gnn_status status = w.done == NULL ? gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " vectors", count) : GNN_OK;
+    enum gnn_status status =
+        w.done == NULL ? gnn_fail(err, GNN_ENOMEM, "out of memory for %" PRIu32 " vectors: raise --memory", count)
+                       : GNN_OK;
     GNN_NEXT(status, read_partitions(m, &w, memory, err));
     free(w.done);
     gnn_mem_free(m->env->world, memory);

@@ -41,8 +41,8 @@ static enum gnn_status order_open(struct gnn_world *world, uint32_t partitions, 
     assert(places <= out->units);
     if (states > UINT32_MAX)
         return gnn_fail(err, GNN_EUSAGE,
-                        "%" PRIu32 " partitions with %" PRIu32 " resident pass through %" PRIu64
-                        " states: take fewer partitions",
+                        "%" PRIu32 " partitions with %" PRIu32 " resident need %" PRIu64
+                        " states, which is too many: lower mariusgnn.partitions",
                         partitions, places, states);
     out->states = (uint32_t)states;
     GNN_MEM_NEW(world, out->members, (uint64_t)out->units * group, "groups of partitions", GNN_MEM_PLAIN, err);
@@ -330,7 +330,8 @@ enum gnn_status marius_assign_buckets(const struct marius_order *order, enum mar
     if (status == GNN_OK) {
         both = calloc(order->states, sizeof *both);
         if (both == NULL)
-            status = gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " states", order->states);
+            status = gnn_fail(err, GNN_ENOMEM, "out of memory for %" PRIu32 " states: lower mariusgnn.partitions",
+                              order->states);
     }
     for (uint32_t from = 0; status == GNN_OK && from < order->units; from++)
         for (uint32_t to = 0; to < order->units; to++)

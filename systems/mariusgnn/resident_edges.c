@@ -51,7 +51,9 @@ static enum gnn_status graph_open(struct marius_resident_edges *edges, struct gr
     const uint64_t local_count = (uint64_t)config->slots * config->store->rows;
     struct gnn_world *const world = edges->world;
     if (local_count >= MARIUS_NONE)
-        return gnn_fail(err, GNN_EUSAGE, "mariusgnn: %" PRIu64 " resident nodes are too many", local_count);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "mariusgnn: %" PRIu64 " resident nodes exceed 32-bit node numbers: lower mariusgnn.capacity",
+                        local_count);
     graph->raw = (struct gnn_buffer){.name = "resident edges", .mem_flags = GNN_MEM_LARGE};
     graph->in = (struct gnn_buffer){.name = "edges by destination"};
     graph->out = (struct gnn_buffer){.name = "edges by source"};
@@ -398,10 +400,11 @@ static enum gnn_status sort_edges(struct marius_resident_edges *edges, struct gr
         memset(graph->out_start, 0, (local_count + 2) * sizeof *graph->out_start);
     for_buckets(edges, graph, count_ends);
     if (graph->view.edge_count != count)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " edges are not of their bucket; remove the directory to "
-                        "prepare it again",
-                        gnn_file_path(edges->world, edges->config.store->edges), count - graph->view.edge_count);
+        return gnn_fail(
+            err, GNN_EFORMAT,
+            "%s: %" PRIu64
+            " edges do not belong to their bucket, the file is damaged; remove the directory to prepare it again",
+            gnn_file_path(edges->world, edges->config.store->edges), count - graph->view.edge_count);
     sum_up(graph->in_start, local_count);
     sum_up(graph->out_start, local_count);
     for_buckets(edges, graph, place_ends);
@@ -418,8 +421,8 @@ static enum gnn_status make_room(struct marius_resident_edges *edges, struct gra
     struct gnn_world *const world = edges->world;
     if (count > UINT32_MAX - 1)
         return gnn_fail(err, GNN_EUSAGE,
-                        "%" PRIu64 " edges between resident partitions, %" PRIu32 " at most: lower "
-                        "mariusgnn.capacity",
+                        "%" PRIu64 " edges between resident partitions exceed the maximum of %" PRIu32
+                        ": lower mariusgnn.capacity",
                         count, UINT32_MAX - 1);
     GNN_TRY(gnn_buffer_reserve(world, &graph->raw, gnn_max_u64(count, 1) * sizeof(struct edge), err));
     GNN_TRY(gnn_buffer_reserve(world, &graph->in, gnn_max_u64(count, 1) * sizeof(uint32_t), err));

@@ -31,7 +31,8 @@ static enum gnn_status check_edge(const struct job *job, const struct gnn_triple
         return GNN_OK;
     return gnn_fail(err, GNN_EFORMAT,
                     "%s: training edge %" PRIu64 " is (%" PRIu32 ", %" PRIu32 ", %" PRIu32
-                    "), expected nodes below %" PRIu32 " and a relation below %" PRIu32,
+                    "), expected nodes below %" PRIu32 " and a relation below %" PRIu32
+                    ": run `oocgnn prepare --check`",
                     d->dir, number, edge->source, edge->relation, edge->target, d->node_count, d->relation_count);
 }
 

@@ -51,18 +51,19 @@ static enum gnn_status check_task(const struct gnn_env *env, const struct marius
 {
     if (marius_learns_links(env) && is_of_nodes(config))
         return gnn_fail(err, GNN_EUSAGE,
-                        "mariusgnn.policy=training-first and replace are of --task nodes: links take auto, comet, beta "
-                        "or memory");
+                        "mariusgnn.policy=training-first and replace require --task nodes: with --task link, use auto, "
+                        "comet, beta or memory");
     if (!marius_learns_links(env) && is_of_links(config))
         return gnn_fail(err, GNN_EUSAGE,
-                        "mariusgnn.policy=comet and beta are of --task link, whose examples are edges: nodes take "
-                        "auto, training-first, replace or memory");
+                        "mariusgnn.policy=comet and beta require --task link, whose examples are edges: with --task "
+                        "nodes, use auto, training-first, replace or memory");
     if (!marius_learns_links(env) && config->vectors == MARIUS_VECTORS_KEPT)
-        return gnn_fail(err, GNN_EUSAGE, "mariusgnn.vectors=kept is of --task link: the vectors of nodes are given");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "mariusgnn.vectors=kept requires --task link, because nodes have fixed features: remove it");
     if (marius_learns_links(env) && config->policy != MARIUS_POLICY_BETA && config->logical < 2)
         return gnn_fail(err, GNN_EUSAGE,
-                        "mariusgnn.logical=%" PRIu32 ": every two groups must be in memory together once; take 2 or "
-                        "more",
+                        "mariusgnn.logical=%" PRIu32
+                        ": every two groups must be in memory together once, which takes at least 2: raise it",
                         config->logical);
     return GNN_OK;
 }
@@ -79,13 +80,13 @@ static enum gnn_status choose_partitions(const struct gnn_env *env, const struct
     if (!marius_partitions_fit(d->node_count, out->partitions))
         return gnn_fail(err, GNN_EUSAGE,
                         "mariusgnn.partitions=%" PRIu32 ": %" PRIu32 " nodes make partitions of %" PRIu32
-                        " and leave the last one none; take fewer",
+                        ", so that the last partition is empty: lower mariusgnn.partitions",
                         out->partitions, d->node_count, marius_partition_rows(d->node_count, out->partitions));
     out->rows = marius_partition_rows(d->node_count, out->partitions);
     out->training = (uint32_t)gnn_div_up(d->train.count, out->rows);
     out->slot_bytes = marius_slot_bytes(out->rows, d->row_bytes);
     if (config->capacity > out->partitions)
-        return gnn_fail(err, GNN_EUSAGE, "mariusgnn.capacity=%" PRIu32 " partitions in memory, but there are %" PRIu32,
+        return gnn_fail(err, GNN_EUSAGE, "mariusgnn.capacity=%" PRIu32 " exceeds the %" PRIu32 " partitions: lower it",
                         config->capacity, out->partitions);
     return GNN_OK;
 }
@@ -400,13 +401,14 @@ static enum gnn_status choose_policy(const struct sizing *s, const bool *placed,
     if (chosen || s->config->capacity == 0)
         return GNN_OK; /* or the plan says by how much it does not fit */
     if (training_first)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "mariusgnn.capacity=%" PRIu32 ": the training nodes fill %" PRIu32 " of %" PRIu32
-                        " partitions, and one more is to change; raise it, or set mariusgnn.policy=replace",
-                        s->config->capacity, sizes->training, sizes->partitions);
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "mariusgnn.capacity=%" PRIu32 " is too small: training nodes fill %" PRIu32 " of %" PRIu32
+            " partitions, and one more must change in each epoch; raise it, or set mariusgnn.policy=replace",
+            s->config->capacity, sizes->training, sizes->partitions);
     return gnn_fail(err, GNN_EUSAGE,
-                    "mariusgnn.capacity=%" PRIu32 " holds no %" PRIu32 " groups of partitions; raise it, or lower "
-                    "mariusgnn.logical",
+                    "mariusgnn.capacity=%" PRIu32 " cannot hold %" PRIu32
+                    " groups of partitions: raise it, or lower mariusgnn.logical",
                     s->config->capacity, least_groups(s->config));
 }
 

@@ -100,11 +100,13 @@ static enum gnn_status read_table(const struct job *job, const struct bucket_tab
     GNN_TRY(gnn_read_all(world, file, 0, &found, sizeof found, err));
     expected.checksum = found.checksum;
     if (memcmp(&found, &expected, sizeof found) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
+        return gnn_fail(err, GNN_EFORMAT, "%s: does not match this dataset; remove the directory to prepare it again",
+                        path);
     GNN_MEM_NEW(world, *table->start, bucket_count(job) + 1, "edge bucket table", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, *table->start, bytes, err));
     if (table_checksum(job, table) != found.checksum || (*table->start)[bucket_count(job)] != found.edge_count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: wrong checksum, the file is damaged; remove the directory to prepare it again", path);
     return GNN_OK;
 }
 
@@ -119,9 +121,10 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
     gnn_file_close(world, file);
     for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
         if (job->store->new_to_old[v] >= nodes)
-            status =
-                gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory to prepare it again",
-                         path.text, v);
+            status = gnn_fail(err, GNN_EFORMAT,
+                              "%s: entry %" PRIu32
+                              " is not a node ID, the file is damaged; remove the directory to prepare it again",
+                              path.text, v);
     return status;
 }
 
@@ -346,7 +349,7 @@ static enum gnn_status lock_store(struct job *job, struct gnn_err *err)
         if (held)
             return GNN_OK;
         if (!told)
-            gnn_log_info("mariusgnn: another run prepares %s; waiting for it", job->store->prepared.dir);
+            gnn_log_info("mariusgnn: another run is preparing %s; waiting for it", job->store->prepared.dir);
         told = true;
         GNN_TRY(gnn_check_stop(job->env, err));
         gnn_sleep_until(world, gnn_now_ns(world) + nap_ns, GNN_WAIT_RESOURCE);

@@ -186,7 +186,8 @@ static enum gnn_status open_parts(struct marius *m, struct gnn_err *err)
 {
     const bool links = marius_learns_links(m->env);
     if (gnn_train_count(m->env) == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training %s", m->env->dataset->dir, links ? "edges" : "nodes");
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training %s: use a dataset with a training set",
+                        m->env->dataset->dir, links ? "edges" : "nodes");
     GNN_TRY(open_files(m, err));
     GNN_TRY(open_residency(m, err));
     GNN_TRY(links ? marius_links_open(m, err) : open_order(m, err));

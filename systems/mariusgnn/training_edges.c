@@ -225,9 +225,11 @@ static enum gnn_status read_buckets(struct marius_training_edges *edges, struct 
     GNN_TRY(flush_loads(edges, err));
     GNN_TRY(for_buckets(edges, state, state_of, check_bucket, &checking, err));
     if (checking.wrong > 0)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " edges are not of their bucket; remove the directory to prepare it again",
-                        gnn_file_path(world, edges->config.store->triples), checking.wrong);
+        return gnn_fail(
+            err, GNN_EFORMAT,
+            "%s: %" PRIu64
+            " edges do not belong to their bucket, the file is damaged; remove the directory to prepare it again",
+            gnn_file_path(world, edges->config.store->triples), checking.wrong);
     set->edges = set->memory.data;
     set->count = (uint32_t)count;
     return GNN_OK;

@@ -137,7 +137,7 @@ static enum gnn_status write_manifest(struct marius_vectors *v, struct gnn_err *
 
 static enum gnn_status refuse(const struct marius_vectors *v, const char *what, struct gnn_err *err)
 {
-    return gnn_fail(err, GNN_EFORMAT, "%s: %s; remove the directory to begin again, or set mariusgnn.vectors=scratch",
+    return gnn_fail(err, GNN_EFORMAT, "%s: %s; remove the directory to start over, or set mariusgnn.vectors=scratch",
                     gnn_prepared_path(&v->prepared, "manifest").text, what);
 }
 
@@ -151,9 +151,9 @@ static enum gnn_status take_manifest(struct marius_vectors *v, unsigned char *ma
     expected.step = found.step;
     expected.checksum = found.checksum;
     if (memcmp(&found, &expected, sizeof found) != 0)
-        return refuse(v, "not of this dataset, model or number of partitions", err);
+        return refuse(v, "does not match this dataset, model or number of partitions", err);
     if (checksum_of(manifest, bytes) != found.checksum)
-        return refuse(v, "checksum differs", err);
+        return refuse(v, "wrong checksum, the file is damaged", err);
     for (uint32_t t = 0; t < v->tables; t++)
         for (uint32_t p = 0; p < partitions; p++)
             v->table[t].kept[p] = v->table[t].places.now[p] =
@@ -175,7 +175,7 @@ static enum gnn_status read_manifest(struct marius_vectors *v, struct gnn_file *
     unsigned char *manifest;
     gnn_file_info(world, file, &info);
     if (info.size_bytes != bytes)
-        return refuse(v, "not as long as this dataset, model and number of partitions make it", err);
+        return refuse(v, "its length does not match this dataset, model and number of partitions", err);
     GNN_MEM_NEW(world, manifest, bytes, "manifest of the vectors", GNN_MEM_PLAIN, err);
     enum gnn_status status = gnn_read_all(world, file, 0, manifest, bytes, err);
     GNN_NEXT(status, take_manifest(v, manifest, bytes, err));
@@ -260,7 +260,7 @@ static enum gnn_status check_tables(const struct marius_vectors *v, struct gnn_e
         gnn_file_info(v->env->world, v->table[t].file, &info);
         if (info.size_bytes < end * v->store->slot_bytes)
             return gnn_fail(err, GNN_EFORMAT,
-                            "%s: %" PRIu64 " bytes, at least %" PRIu64 " expected: remove the directory to begin again",
+                            "%s: %" PRIu64 " bytes, at least %" PRIu64 " expected; remove the directory to start over",
                             gnn_file_path(v->env->world, v->table[t].file), info.size_bytes,
                             end * v->store->slot_bytes);
     }
@@ -287,10 +287,10 @@ static enum gnn_status open_directory(struct marius_vectors *v, struct gnn_err *
     GNN_TRY(gnn_file_lock(env->world, v->lock, &held, err));
     if (held)
         return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE,
-                    "another run learns the vectors in %s: wait for it, or set mariusgnn.vectors=scratch or another "
-                    "--seed",
-                    v->prepared.dir);
+    return gnn_fail(
+        err, GNN_EUSAGE,
+        "another run is learning the vectors in %s: wait for it, or set mariusgnn.vectors=scratch or another --seed",
+        v->prepared.dir);
 }
 
 /* Where there is no manifest, nothing was ever complete. */

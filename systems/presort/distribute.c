@@ -434,7 +434,7 @@ static void fall_back(struct presort_distributor *d, const struct gnn_err *why)
             (void)presort_order_by_row(x->loads + begin, x->load_end[w] - begin);
     }
     d->disk_full = true;
-    gnn_log_warn("presort: rows are read one by one from now on, and no longer sorted ahead: %s", why->message);
+    gnn_log_warn("presort: rows are no longer sorted ahead, but read one by one: %s", why->message);
 }
 
 static void count_packed(struct presort_distributor *d, struct presort_prepared *figures)

@@ -211,7 +211,7 @@ static enum gnn_status neighbour_error(const struct presort_rounds *r, gnn_node 
     const struct gnn_dataset *const d = r->env->dataset;
     return gnn_fail(err, GNN_EFORMAT,
                     "dataset %s: in the list of node %" PRIu32 ", neighbour %" PRIu32 ", but there are %" PRIu32
-                    " nodes; run `oocgnn prepare --check`",
+                    " nodes: run `oocgnn prepare --check`",
                     d->name, of, neighbour, d->node_count);
 }
 

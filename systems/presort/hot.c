@@ -289,7 +289,7 @@ static enum gnn_status judge(struct presort_hot *h, enum gnn_status status, cons
         return gnn_fail(err, status, "%s", why->message);
     h->disk_full = true;
     h->counts.full++;
-    gnn_log_warn("presort: no more rows are packed from now on: %s", why->message);
+    gnn_log_warn("presort: rows are no longer packed: %s", why->message);
     return GNN_OK;
 }
 

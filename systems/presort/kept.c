@@ -129,7 +129,7 @@ enum gnn_status presort_kept_put(struct presort_kept *k, const struct presort_hy
     if (status != GNN_ENOSPC)
         return gnn_fail(err, status, "%s", why.message);
     k->disk_full = true;
-    gnn_log_warn("presort: epochs are planned again from now on, and no longer kept: %s", why.message);
+    gnn_log_warn("presort: plans of epochs are no longer kept, but made anew: %s", why.message);
     return GNN_OK;
 }
 

@@ -383,7 +383,7 @@ enum gnn_status presort_load_window(struct presort_loader *l, struct presort_hyp
     const uint64_t executed = l->counts.direct_rows + l->counts.sorted_rows - before;
     if (executed == end - begin - there)
         return GNN_OK;
-    return gnn_fail(err, GNN_EBUG, "presort: window %" PRIu32 " brought in %" PRIu64 " rows, %" PRIu32 " were planned",
+    return gnn_fail(err, GNN_EBUG, "presort: window %" PRIu32 " loaded %" PRIu64 " rows, but %" PRIu32 " were planned",
                     j, executed, end - begin - there);
 }
 

@@ -77,8 +77,9 @@ static enum gnn_status check_bounds(const struct presort_setup *setup, struct gn
     if (bounds.nodes[0] > 0 && presort_rounds_batch_bytes(setup->env) <= setup->sizes.drawn_bytes)
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE,
-                    "presort.topology=swept: a mini-batch of %" PRIu32 " seeds could draw more than a round can hold: "
-                    "lower --batch or --fanout, or set presort.topology=mapped",
+                    "presort.topology=swept: a mini-batch of %" PRIu32
+                    " seeds could draw more neighbours than a round can hold: lower --batch or --fanout, or set "
+                    "presort.topology=mapped",
                     setup->env->workload->batch_size);
 }
 
@@ -224,7 +225,7 @@ static enum gnn_status spool(struct presort_rounds *r, struct gnn_err *err)
         return gnn_fail(err, status, "%s", why.message);
     r->disk_full = true;
     r->counts.full++;
-    gnn_log_warn("presort: mini-batches are drawn again through a mapping from now on: %s", why.message);
+    gnn_log_warn("presort: drawn neighbours are no longer written, but drawn again through a mapping: %s", why.message);
     return GNN_OK;
 }
 

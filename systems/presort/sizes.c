@@ -386,10 +386,11 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct pre
         config->merge % GNN_PAGE_BYTES != 0)
         return gnn_fail(err, GNN_EUSAGE,
                         "presort.block=%" PRIu64 ", presort.sweep_read=%" PRIu64 " and presort.merge=%" PRIu64
-                        ": multiples of %d bytes are needed",
+                        " are not all multiples of the page size, %d bytes: choose multiples",
                         config->block_bytes, config->sweep_read, config->merge, GNN_PAGE_BYTES);
     if (env->dataset->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes: use a dataset with a training set",
+                        env->dataset->dir);
     return GNN_OK;
 }
 

@@ -74,7 +74,8 @@ enum gnn_status presort_spool_take(struct presort_tape *tape, uint64_t count, gn
     }
     if (written != count)
         return gnn_fail(err, GNN_EFORMAT,
-                        "presort: a hop of a mini-batch has %" PRIu32 " neighbours on its tape, %" PRIu64 " expected",
+                        "presort: a hop of a mini-batch has %" PRIu32 " neighbours on its tape, %" PRIu64
+                        " expected; the scratch file is damaged: check the disk and run again",
                         written, count);
     return presort_tape_take(tape, out, count * sizeof *out, err);
 }

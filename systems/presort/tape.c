@@ -85,7 +85,9 @@ static enum gnn_status read_buffer(struct presort_tape *t, struct gnn_err *err)
 {
     const uint64_t bytes = gnn_min_u64(BUFFER_BYTES, t->end_bytes - t->at_bytes);
     if (bytes == 0)
-        return gnn_fail(err, GNN_ESHORT, "%s: nothing was written behind byte %" PRIu64,
+        return gnn_fail(err, GNN_ESHORT,
+                        "%s: read past the last written byte, %" PRIu64
+                        "; the scratch file is damaged: check the disk and run again",
                         gnn_file_path(t->world, t->file), t->end_bytes);
     const uint64_t place = BUFFER_BYTES - bytes;
     GNN_TRY(gnn_read_all(t->world, t->file, t->at_bytes, t->buffer + place, bytes, err));

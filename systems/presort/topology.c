@@ -149,11 +149,12 @@ enum gnn_status presort_topology_open(const struct gnn_env *env, const struct pr
     GNN_TRY(choose_lists(t, config, err));
     if (t->held_bytes > config->room_bytes) {
         if (config->kind == PRESORT_TOPOLOGY_RESIDENT)
-            return gnn_fail(err, GNN_ECAP,
-                            "presort.topology=resident: the lists that mini-batches can draw from take %" PRIu64
-                            " bytes, and there is room for %" PRIu64
-                            ": raise --memory or presort.topology_share, or set presort.topology=swept or mapped",
-                            t->held_bytes, config->room_bytes);
+            return gnn_fail(
+                err, GNN_ECAP,
+                "presort.topology=resident: the lists that mini-batches can draw from take %" PRIu64
+                " bytes, but only %" PRIu64
+                " are available: raise --memory or presort.topology_share, or set presort.topology=swept or mapped",
+                t->held_bytes, config->room_bytes);
         presort_topology_close(t);
         *out = NULL;
         return GNN_OK;

@@ -116,7 +116,7 @@ enum gnn_status presort_windows_take(struct presort_windows *w, const gnn_node *
     if (*taken || w->batches > 0)
         return GNN_OK;
     return gnn_fail(err, GNN_ECAP,
-                    "presort: a mini-batch has %" PRIu32 " rows, and memory has room for windows of %" PRIu32
+                    "presort: a mini-batch has %" PRIu32 " rows, but a window can have only %" PRIu32
                     ": raise --memory, presort.row_memory or presort.list_memory, or lower --batch or --fanout",
                     count, w->config.lone_rows_max);
 }

@@ -29,7 +29,7 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
     if (env->workload->task == GNN_TASK_LINK) {
         if (c->drop_last_train || c->transfer != GNN_TRANSFER_BLOCKING)
             return gnn_fail(err, GNN_EUSAGE,
-                            "pygplus.drop_last_train and pygplus.transfer are of --task nodes; leave them out");
+                            "pygplus.drop_last_train and pygplus.transfer require --task nodes: remove them");
         pygplus_link_plan(env, c, plan);
         return GNN_OK;
     }

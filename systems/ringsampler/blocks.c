@@ -54,7 +54,7 @@ static enum gnn_status node_error(const struct rs_thread *thread, const char *wh
 {
     const struct gnn_dataset *const d = thread->s->env->dataset;
     return gnn_fail(err, GNN_EFORMAT,
-                    "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes; run `oocgnn prepare --check`",
+                    "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes: run `oocgnn prepare --check`",
                     d->name, what, node, d->node_count);
 }
 
@@ -159,7 +159,10 @@ static enum gnn_status load_map(struct rs_thread *thread, const struct rs_batch 
         if (i + PREFETCH_IDS < hop->node_count)
             gnn_id_map_prefetch(map, hop->nodes[i + PREFETCH_IDS]);
         if (gnn_id_map_add(map, hop->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", hop->nodes[i]);
+            return gnn_fail(err, GNN_EFORMAT,
+                            "seed %" PRIu32
+                            " occurs twice in one mini-batch, the dataset is damaged: run `oocgnn prepare --check`",
+                            hop->nodes[i]);
     }
     return GNN_OK;
 }
@@ -218,7 +221,10 @@ static enum gnn_status find_first(struct rs_thread *thread, const struct rs_hop 
         if (i == 0 || pairs[i] >> 32 != pairs[i - 1] >> 32)
             head = (uint32_t)pairs[i];
         else if ((uint32_t)pairs[i] < hop->node_count)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu64 " stands twice in one mini-batch", pairs[i] >> 32);
+            return gnn_fail(err, GNN_EFORMAT,
+                            "seed %" PRIu64
+                            " occurs twice in one mini-batch, the dataset is damaged: run `oocgnn prepare --check`",
+                            pairs[i] >> 32);
         first[(uint32_t)pairs[i]] = head;
     }
     return GNN_OK;

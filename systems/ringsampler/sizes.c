@@ -32,25 +32,29 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct rin
         if (env->workload->fanout[l] > c->ring)
             return gnn_fail(err, GNN_EUSAGE,
                             "ringsampler.ring=%" PRIu32 " is below the fan-out %" PRIu32 " of hop %" PRIu32
-                            ": one target's reads must fit the ring",
+                            ", but one target's reads must fit into the ring: raise ringsampler.ring",
                             c->ring, env->workload->fanout[l], l + 1);
     if (c->extent_bytes > c->read_buffer_bytes / 2)
-        return gnn_fail(err, GNN_EUSAGE, "ringsampler.extent must be at most half of ringsampler.read_buffer");
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "ringsampler.extent must be at most half of ringsampler.read_buffer: lower one or raise the other");
     if (c->requests > 0 && !env->workload->sample_only)
-        return gnn_fail(err, GNN_EUSAGE, "ringsampler.requests serves samples on demand: add --sample-only");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "ringsampler.requests serves samples on demand and trains nothing: add --sample-only");
     if (env->workload->sample_only)
         return GNN_OK;
     if (c->frontier == RS_FRONTIER_NEIGHBOURS)
         return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler.frontier=neighbours drops the targets, and a model has no input for them: set "
+                        "ringsampler.frontier=neighbours drops the targets, which a model needs as input: set "
                         "ringsampler.frontier=all or add --sample-only");
     if (c->replace)
         return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler.replace draws a neighbour twice, which blocks for training do not hold: set "
+                        "ringsampler.replace can draw a neighbour twice, which training does not support: set "
                         "ringsampler.replace=false or add --sample-only");
     if (c->split == RS_SPLIT_RELEASE)
         return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler.split=release repeats seeds: training wants each once; add --sample-only");
+                        "ringsampler.split=release repeats seeds, but training uses each seed once: choose another "
+                        "split or add --sample-only");
     return GNN_OK;
 }
 

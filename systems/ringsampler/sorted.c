@@ -366,8 +366,8 @@ static enum gnn_status lay_out_keys(struct sorted *x, struct gnn_err *err)
     x->target_bits = rs_bits(targets);
     if (x->key_bits > 64 || x->target_bits + rs_bits(x->hop_count - 1) > TARGET_BITS)
         return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler: %" PRIu64 " edges, and %" PRIu64 " samples of a bundle of %" PRIu32
-                        " batches: their numbers do not fit 64 bits; lower ringsampler.bundle or --batch",
+                        "ringsampler: %" PRIu64 " edges and %" PRIu64 " samples of a bundle of %" PRIu32
+                        " batches exceed 64-bit sort keys: lower ringsampler.bundle or --batch",
                         edges, (uint64_t)(high - low), x->hop_count);
     return GNN_OK;
 }
@@ -447,8 +447,8 @@ enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, 
     x->unit_bytes = x->cache != NULL ? RS_CACHE_BLOCK_BYTES : gnn_max_u32(align, UNIT_BYTES_MIN);
     if (align > x->unit_bytes || c->extent_bytes < x->unit_bytes)
         return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler: direct reads of %" PRIu32 " bytes here: raise ringsampler.extent, "
-                        "or set ringsampler.cache=0",
+                        "ringsampler: direct reads here take at least %" PRIu32
+                        " bytes: raise ringsampler.extent, or set ringsampler.cache=0",
                         align);
     x->rules = (struct rs_extent_rules){
         .unit_shift = rs_bits(x->unit_bytes / x->base.id_bytes) - 1,

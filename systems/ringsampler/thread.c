@@ -165,9 +165,9 @@ enum gnn_status rs_sample_one(struct rs_thread *thread, struct rs_batch *b, uint
         return GNN_OK;
     char batch[32], map[32];
     return gnn_fail(err, GNN_ECAP,
-                    "ringsampler: mini-batch %" PRIu32 " does not fit the %s its thread keeps for blocks and the %s "
-                    "for dedupe: raise --memory or ringsampler.workspace, or lower ringsampler.threads, --batch or "
-                    "--fanout",
+                    "ringsampler: mini-batch %" PRIu32
+                    " does not fit into the %s that its thread reserves for blocks and the %s for deduplication: raise "
+                    "--memory or ringsampler.workspace, or lower ringsampler.threads, --batch or --fanout",
                     number, gnn_format_bytes(b->size_bytes, batch, sizeof batch),
                     gnn_format_bytes(thread->s->sizes.dedupe_bytes, map, sizeof map));
 }

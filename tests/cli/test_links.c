@@ -340,14 +340,14 @@ static void test_refusals(void **state)
         {"--system pygplus --dataset kg --task link --sample-only", 4, "links are not learned without training"},
         {"--system pygplus --dataset kg --task link --workers 2", 4, "pygplus trains in one process"},
         {"--system pygplus --dataset kg --task link --decoder complex --dim 7", 2, "takes an even one"},
-        {"--system pygplus --dataset kg --task link --set pygplus.drop_last_train=true", 2, "are of --task nodes"},
-        {"--system mariusgnn --dataset kg --task link --set mariusgnn.policy=replace", 2, "are of --task nodes"},
+        {"--system pygplus --dataset kg --task link --set pygplus.drop_last_train=true", 2, "require --task nodes"},
+        {"--system mariusgnn --dataset kg --task link --set mariusgnn.policy=replace", 2, "require --task nodes"},
         {"--system mariusgnn --dataset papers100m --scale 1/4000 --set mariusgnn.policy=comet --world simulated "
          "--profile tests/golden/machine.ini",
-         2, "are of --task link"},
+         2, "require --task link"},
         {"--system mariusgnn --dataset papers100m --scale 1/4000 --set mariusgnn.vectors=kept --world simulated "
          "--profile tests/golden/machine.ini",
-         2, "the vectors of nodes are given"},
+         2, "nodes have fixed features"},
         {"--system pygplus --dataset papers100m --scale 1/4000 --task link --world simulated --profile "
          "tests/golden/machine.ini",
          4, "papers100m is no knowledge graph"},

@@ -96,7 +96,7 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
 static void test_a_row_above_a_block_is_refused(void **state)
 {
     (void)state;
-    static const char words[] = "a row has 4100 bytes, a block 4096";
+    static const char words[] = "a feature row of 4100 bytes does not fit into agnes.block=4096";
     const struct {
         uint32_t dim;
         struct ending ending;

@@ -1181,8 +1181,8 @@ static void refused_configurations(void **state)
     } cases[] = {
         {{.layers = 0}, "0 layers"},
         {{.layers = GNN_LAYERS_MAX + 1}, "9 layers"},
-        {{.layers = 2, .fanout = {3, 0}}, "fanout 0 of hop 2"},
-        {{.layers = 1, .fanout = {MARIUS_DENSE_FANOUT_MAX + 1}}, "fanout 1025 of hop 1"},
+        {{.layers = 2, .fanout = {3, 0}}, "fan-out 0 of hop 2"},
+        {{.layers = 1, .fanout = {MARIUS_DENSE_FANOUT_MAX + 1}}, "fan-out 1025 of hop 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct marius_dense *dense = NULL;

@@ -514,8 +514,8 @@ static void test_contradictions_are_refused_by_name(void **state)
         const char *says;
     } cases[] = {
         {OPTIONS("partitions=15", "capacity=3", "policy=training-first"), "mariusgnn.policy=replace"},
-        {OPTIONS("partitions=15", "capacity=16"), "there are 15"},
-        {OPTIONS("partitions=600"), "leave the last one none"},
+        {OPTIONS("partitions=15", "capacity=16"), "exceeds the 15 partitions"},
+        {OPTIONS("partitions=600"), "the last partition is empty"},
         {OPTIONS("partitions=15", "capacity=2", "logical=3", "policy=replace"), "mariusgnn.logical"},
     };
     struct fixture f;

@@ -701,20 +701,20 @@ static void test_what_is_kept_is_told_apart(void **state)
     must(link_run_open(&first), &first.err);
     start_kept(&second, f.world, dir); /* while another run has it */
     assert_int_equal(link_run_open(&second), GNN_EUSAGE);
-    assert_non_null(strstr(second.err.message, "another run learns"));
+    assert_non_null(strstr(second.err.message, "another run is learning"));
     link_run_close(&second);
     must(link_run_epoch(&first, 0), &first.err);
     link_run_close(&first);
     start_kept(&second, f.world, dir);
     spoil(dir, "manifest", GNN_PAGE_BYTES + 40);
     assert_int_equal(link_run_open(&second), GNN_EFORMAT);
-    assert_non_null(strstr(second.err.message, "checksum differs"));
+    assert_non_null(strstr(second.err.message, "wrong checksum"));
     assert_non_null(strstr(second.err.message, "mariusgnn.vectors=scratch"));
     link_run_close(&second);
     start_kept(&second, f.world, dir);
     spoil(dir, "manifest", 16); /* how many nodes it has */
     assert_int_equal(link_run_open(&second), GNN_EFORMAT);
-    assert_non_null(strstr(second.err.message, "not of this dataset"));
+    assert_non_null(strstr(second.err.message, "does not match this dataset"));
     link_run_close(&second);
     fixture_close(&f);
 }
@@ -725,12 +725,12 @@ static void test_contradictions_are_refused_by_name(void **state)
         const char *const *options;
         const char *says;
     } cases[] = {
-        {OPTIONS("policy=replace"), "are of --task nodes"},
-        {OPTIONS("policy=training-first"), "are of --task nodes"},
+        {OPTIONS("policy=replace"), "require --task nodes"},
+        {OPTIONS("policy=training-first"), "require --task nodes"},
         {OPTIONS("partitions=8", "capacity=4", "logical=1"), "every two groups"},
         {OPTIONS("partitions=8", "capacity=2", "logical=3"), "mariusgnn.logical"},
-        {OPTIONS("partitions=8", "capacity=1", "policy=beta"), "holds no 2 groups"},
-        {OPTIONS("partitions=8", "capacity=9"), "there are 8"},
+        {OPTIONS("partitions=8", "capacity=1", "policy=beta"), "cannot hold 2 groups"},
+        {OPTIONS("partitions=8", "capacity=9"), "exceeds the 8 partitions"},
     };
     char dir[DATA_PATH];
     struct fixture f;

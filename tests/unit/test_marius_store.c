@@ -204,9 +204,12 @@ static void test_damaged_files_are_refused(void **state)
         const char *file;
         long at, cut;
         const char *says;
-    } cases[] = {{"buckets", 0, 0, "not of this dataset"}, {"buckets", GNN_PAGE_BYTES + 16, 0, "checksum differs"},
-                 {"buckets", -1, 4096, "bytes"},           {"order", 40, 0, "is no node"},
-                 {"edges", -1, 4096, "expected"},          {"features-d9", -1, 4096, "expected"}};
+    } cases[] = {{"buckets", 0, 0, "does not match this dataset"},
+                 {"buckets", GNN_PAGE_BYTES + 16, 0, "wrong checksum"},
+                 {"buckets", -1, 4096, "bytes"},
+                 {"order", 40, 0, "is not a node ID"},
+                 {"edges", -1, 4096, "expected"},
+                 {"features-d9", -1, 4096, "expected"}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct fixture f;
         struct marius_store store;
@@ -469,7 +472,7 @@ static void test_an_edge_of_another_bucket_is_refused(void **state)
     spoil(&store, "edges", 0, 996);
     open_edges(&f, &store, 2, false, &edges);
     assert_int_equal(marius_edges_build(edges, 0, both, MARIUS_NONE, &f.err), GNN_EFORMAT);
-    assert_non_null(strstr(f.err.message, "1 edges are not of their bucket"));
+    assert_non_null(strstr(f.err.message, "1 edges do not belong to their bucket"));
     assert_int_equal(marius_edges_graph(edges, 0)->edge_count, 0);
     marius_edges_close(edges);
     marius_store_close(f.world, &store);

@@ -675,7 +675,7 @@ static void test_a_mini_batch_above_the_limit_is_refused(void **state)
     must(presort_windows_open(world, &config, &w, &err), &err);
     presort_windows_begin(&w);
     assert_int_equal(presort_windows_take(&w, nodes, 4, &taken, &err), GNN_ECAP);
-    assert_non_null(strstr(err.message, "4 rows, and memory has room for windows of 3"));
+    assert_non_null(strstr(err.message, "4 rows, but a window can have only 3"));
     err = (struct gnn_err){0};
     for (uint32_t k = 0; k < 2; k++) { /* and nothing of it was left; a window of one mini-batch each */
         must(presort_windows_take(&w, nodes, 3, &taken, &err), &err);
@@ -702,7 +702,7 @@ static void test_a_mini_batch_may_have_a_window_alone(void **state)
     must(presort_windows_open(world, &config, &w, &err), &err);
     presort_windows_begin(&w);
     assert_int_equal(presort_windows_take(&w, most, 6, &taken, &err), GNN_ECAP);
-    assert_non_null(strstr(err.message, "6 rows, and memory has room for windows of 5"));
+    assert_non_null(strstr(err.message, "6 rows, but a window can have only 5"));
     err = (struct gnn_err){0};
     must(presort_windows_take(&w, first, 2, &taken, &err), &err);
     must(presort_windows_take(&w, few, 2, &taken, &err), &err); /* together 4: more than 3, though not than 5 */

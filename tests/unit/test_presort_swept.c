@@ -490,7 +490,7 @@ static void test_a_tape_ends_with_its_last_page(void **state)
             must(presort_tape_take(&tape, taken + 1, end - begin - 1, &f.err), &f.err);
             assert_memory_equal(taken, put + begin, end - begin);
             assert_int_equal(presort_tape_take(&tape, taken, 1, &f.err), GNN_ESHORT);
-            assert_non_null(strstr(f.err.message, "nothing was written behind byte"));
+            assert_non_null(strstr(f.err.message, "read past the last written byte"));
             f.err = (struct gnn_err){0};
         }
     presort_tape_seek(&tape, file, 1, 4097);
