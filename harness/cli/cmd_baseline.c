@@ -4,6 +4,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/operand.h"
+#include "harness/cli/outputs.h"
 #include "harness/compare/baseline.h"
 
 #include <assert.h>
@@ -60,6 +61,7 @@ static enum gnn_status keep(const struct request *r, const char *dir, struct gnn
     struct gnn_gate_jobs jobs = {.exact = ""};
     struct gnn_operand source = {.path = NULL};
     json_t *accepted = NULL;
+    GNN_TRY(gnn_cli_check_out_file("baseline: OUT", r->out, err));
     GNN_TRY(gnn_gate_jobs(r->config.jobs, &jobs, err));
     enum gnn_status status = read_accepted(r->out, &accepted, err);
     GNN_NEXT(status, gnn_operand_open("BUILD or DATABASE", r->source, &source, err));

@@ -6,11 +6,11 @@
 #include "harness/calibrate/calibrate.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/outputs.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,20 +129,6 @@ static enum gnn_status choose_out(const struct calibrate_options *o, char *path,
     return GNN_OK;
 }
 
-/* Checks before five minutes of measuring, not after them. */
-static enum gnn_status check_writable(const char *path, struct gnn_err *err)
-{
-    char dir[PATH_BYTES];
-    (void)snprintf(dir, sizeof dir, "%s", path);
-    const char *const folder = dirname(dir);
-    if (gnn_is_dir(path))
-        return gnn_fail(err, GNN_EUSAGE, "--out %s: is a directory; name a file", path);
-    if (access(folder, W_OK | X_OK) == 0)
-        return GNN_OK;
-    return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM,
-                    "--out %s: nothing can be written in %s: %s; name another file", path, folder, strerror(errno));
-}
-
 static enum gnn_status measure(const struct calibrate_options *o, const char *out, const atomic_bool *stop,
                                struct gnn_err *err)
 {
@@ -177,7 +163,7 @@ static enum gnn_status calibrate(const struct calibrate_options *o, struct gnn_e
         return verify_named(o->verify, err);
     const atomic_bool *const stop = gnn_cli_stop_on_signals();
     GNN_TRY(choose_out(o, out, sizeof out, err));
-    GNN_TRY(check_writable(out, err));
+    GNN_TRY(gnn_cli_check_out_file("--out", out, err)); /* before five minutes of measuring */
     return measure(o, out, stop, err);
 }
 

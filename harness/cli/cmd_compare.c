@@ -6,6 +6,7 @@
 #include "harness/cli/builds.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/operand.h"
+#include "harness/cli/outputs.h"
 #include "harness/cli/time_builds.h"
 #include "harness/compare/baseline.h"
 #include "harness/compare/changes.h"
@@ -211,11 +212,23 @@ static enum gnn_status check(const struct request *r, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Fails before any run, not after all of them. */
+static enum gnn_status check_outputs(const struct compare_config *c, struct gnn_err *err)
+{
+    if (c->summary[0] != '\0')
+        GNN_TRY(gnn_cli_check_out_file("--summary", c->summary, err));
+    if (c->samples[0] != '\0')
+        GNN_TRY(gnn_cli_check_out_file("--samples", c->samples, err));
+    return c->accepted[0] != '\0' && c->accept[0] != '\0' ? gnn_cli_check_out_file("--accepted", c->accepted, err)
+                                                          : GNN_OK;
+}
+
 static enum gnn_status compare(struct request *r, const char *dir, struct gnn_err *err)
 {
     GNN_TRY(gnn_operand_open("BASE", r->paths[0], &r->base, err));
     GNN_TRY(gnn_operand_open("HEAD", r->paths[1], &r->head, err));
     GNN_TRY(check(r, err));
+    GNN_TRY(check_outputs(&r->config, err));
     if (r->base.kind == GNN_OPERAND_BUILD || r->head.kind == GNN_OPERAND_BUILD)
         GNN_TRY(gnn_gate_jobs(r->config.jobs, &r->jobs, err));
     GNN_TRY(read_accepted(r, err));

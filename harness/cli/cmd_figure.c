@@ -7,6 +7,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/outputs.h"
 #include "harness/cli/sweep_run.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/fio_cells.h"
@@ -563,22 +564,14 @@ static enum gnn_status take_scale(struct figures *f, struct gnn_err *err)
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "--scale: %s", cause.message);
 }
 
-/* Makes the folder of the results and tries a file in it, before anything runs that takes time. */
-static enum gnn_status check_out(const char *dir, struct gnn_err *err)
+/* Fails before the first run, not after the last. */
+static enum gnn_status check_outputs(const struct figures *f, struct gnn_err *err)
 {
-    char path[PATH_BYTES];
-    struct gnn_err cause = {0};
-    const enum gnn_status made = gnn_make_dirs(dir, &cause);
-    if (made != GNN_OK)
-        return gnn_fail(err, made, "--out %s; name a folder you may write", cause.message);
-    (void)snprintf(path, sizeof path, "%s/.oocgnn-XXXXXX", dir);
-    const int fd = mkstemp(path);
-    if (fd < 0)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
-                        "--out %s: cannot create a file in it: %s; name a folder you may write", dir, strerror(errno));
-    (void)close(fd);
-    (void)unlink(path);
-    return GNN_OK;
+    if (f->config.check || (f->wanted_count == 0 && !f->config.all))
+        return GNN_OK;
+    if (f->config.run)
+        GNN_TRY(gnn_cli_check_out_file("--db", f->config.db, err));
+    return gnn_cli_check_out_dir("--out", f->config.out_dir, err);
 }
 
 static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_err *err)
@@ -592,8 +585,7 @@ static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_er
     GNN_TRY(find_files(f, err));
     if (f->config.list)
         return list_all(f, err);
-    if (!f->config.check && (f->config.all || f->wanted_count > 0))
-        GNN_TRY(check_out(f->config.out_dir, err));
+    GNN_TRY(check_outputs(f, err));
     if (f->config.all)
         return make_all(f, exit_status, err);
     if (f->wanted_count == 0)

@@ -3,6 +3,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/outputs.h"
 #include "harness/measure/environment.h"
 #include "harness/record/csv.h"
 #include "harness/record/page.h"
@@ -234,6 +235,8 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
     enum gnn_status status = gnn_db_load_all(db, r->ids, r->count, &runs, err);
     if (status == GNN_OK && r->config.series[0] != '\0')
         status = gnn_run_series_only(runs, &r->count, r->config.series, err);
+    if (status == GNN_OK && r->config.plot_dir[0] != '\0')
+        status = gnn_cli_check_out_dir("--plot", r->config.plot_dir, err);
     GNN_NEXT(status, print_runs(r, runs, err));
     if (status == GNN_OK && r->config.plot_dir[0] != '\0')
         status = gnn_plot_comparison(runs, r->count, r->config.plot_dir, err);

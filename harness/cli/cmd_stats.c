@@ -3,6 +3,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/outputs.h"
 #include "harness/dataset/recipe_file.h"
 #include "harness/stats/show.h"
 #include "harness/stats/twin.h"
@@ -204,7 +205,14 @@ static enum gnn_status check_together(const struct request *r, struct gnn_err *e
         return gnn_fail(err, GNN_EUSAGE, "stats: name a dataset, or a recipe with --recipe");
     if (c->recipe_from[0] != '\0' && !c->lists)
         return gnn_fail(err, GNN_EUSAGE, "stats: --recipe-from takes the lists' statistics: leave --no-lists out");
-    return GNN_OK;
+    if (c->plot_dir[0] != '\0')
+        GNN_TRY(gnn_cli_check_out_dir("--plot", c->plot_dir, err));
+    if (c->recipe_from[0] == '\0')
+        return GNN_OK;
+    if (access(c->recipe_from, F_OK) == 0)
+        return gnn_fail(err, GNN_EUSAGE, "--recipe-from %s: %s. Name a new file in a directory that you may write to.",
+                        c->recipe_from, strerror(EEXIST));
+    return gnn_cli_check_out_file("--recipe-from", c->recipe_from, err);
 }
 
 static enum gnn_status run(const struct request *r, struct gnn_err *err)

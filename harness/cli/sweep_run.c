@@ -5,6 +5,7 @@
 #include "harness/base/log.h"
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
+#include "harness/cli/outputs.h"
 #include "harness/cli/run_args.h"
 #include "harness/run/sweep/dataset.h"
 #include "harness/run/sweep/lookup.h"
@@ -360,6 +361,21 @@ static enum gnn_status open_sweep(struct sweep *s, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Fails before datasets are prepared for runs that could not be recorded. */
+static enum gnn_status check_databases(const struct sweep *s, struct gnn_err *err)
+{
+    const char *last = "";
+    for (uint32_t i = 0; i < s->job->count; i++) {
+        const struct gnn_job_cell *const c = &s->job->cells[i];
+        if (!is_chosen(s, i) || c->refusal[0] != '\0' || strcmp(c->config.db, last) == 0)
+            continue;
+        last = c->config.db;
+        GNN_TRY(gnn_db_check_name(last, err));
+        GNN_TRY(gnn_cli_check_out_file("--db", last, err));
+    }
+    return GNN_OK;
+}
+
 int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *settings, bool *interrupted)
 {
     struct gnn_err err = {0};
@@ -374,7 +390,7 @@ int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *se
         return gnn_cli_failed(&err);
     }
     *s = (struct sweep){.job = job, .settings = settings, .stop = gnn_cli_stop_on_signals()};
-    if (open_sweep(s, &err) != GNN_OK)
+    if (check_databases(s, &err) != GNN_OK || open_sweep(s, &err) != GNN_OK)
         s->worst = gnn_cli_failed(&err);
     else
         for (uint32_t round = 0; round < settings->repeat && !is_over(s); round++)

@@ -296,13 +296,17 @@ static void wrong_usage(void **state)
         {"compare $B $B --accepted $D", 2, "no plain file, and no baseline"},
         {"compare $B $B --accepted README.md", 1, "name a file that `oocgnn baseline` wrote"},
         {"compare $B $B --samples $D/samples.csv", 2, "add --time"},
-        {"compare $B $B --summary $D/no/page.md", 1, "name a file in a folder you may write"},
+        {"compare $B $B --summary $D/no/page.md", 2, "Name a file in a directory that you may write to."},
+        {"compare $P $P --time --samples /proc/no.csv", 2, "--samples /proc/no.csv: No such file or directory. Name"},
+        {"compare $P $B --accept why --accepted /proc/no.json", 2,
+         "--accepted /proc/no.json: No such file or directory."},
         {"compare $P $P --jobs $D/nosuch", 2, "no exact.ini"},
         {"compare $B $B --pairs 3", 2, "option pairs"},
         {"baseline $P", 2, "expected BUILD or DATABASE, and OUT"},
         {"baseline a b c", 2, "unexpected argument"},
         {"baseline nosuch $D/new.json", 2, "BUILD or DATABASE \"nosuch\": No such file"},
-        {"baseline $B $D/no/new.json", 1, "name a file in a folder you may write"},
+        {"baseline $B $D/no/new.json", 2, "Name a file in a directory that you may write to."},
+        {"baseline $P $D", 2, "Is a directory. Name a file"},
     };
     process_write_file(g->dir, "empty", 0644, "%s", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -131,7 +131,8 @@ static void wrong_usage(void **state)
         {"--db $B --html $D/full.html", 1, "cannot be written: No space left on device; free space or name another"},
         {"--db $B --html $D/x.html --figures $D/no", 2, "--figures"},
         {"--db $B --html $D/x.html --figures $D/bare", 2, "no picture, CSV file or caption there; `oocgnn figure`"},
-        {"--db $B --plot $D/no/plots", 2, "No such file or directory; name a folder"},
+        {"--db $B --plot /proc/nope", 2,
+         "--plot: /proc/nope: cannot be made a directory: No such file or directory. Name"},
         {"--db $D/nosuch.db", 2, "no such database; name another"},
         {"--db $D/empty", 2, "no run was ever recorded in it; `oocgnn run --db` does"},
         {"--db $D", 2, "is a directory; name a file"},
@@ -151,6 +152,9 @@ static void wrong_usage(void **state)
                        cases[i].exit_status, cases[i].message, cases[i].arguments);
     struct process_result r = process_shell("%s ls $D | grep -c 'x.html'", p->shell);
     assert_string_equal(r.out, "0\n"); /* no half page */
+    process_free(&r);
+    r = process_shell("%s $P report --db $B --plot /proc/nope", p->shell);
+    assert_string_equal(r.out, ""); /* it fails before the table */
     process_free(&r);
 }
 

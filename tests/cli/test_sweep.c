@@ -177,6 +177,19 @@ static void an_interrupted_sweep_says_how_to_continue(void **state)
     process_free(&r);
 }
 
+/* A database that cannot be written is reported before anything is prepared or run. */
+static void an_unwritable_database_is_found_first(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nworld = measured\nprofile =\nsystem = null\nseed = 1 | 2\n");
+    struct process_result r = sweep(p, "--db /proc/nope.db");
+    process_expect_all(&r, 2,
+                       (const char *const[]){"--db /proc/nope.db: No such file or directory. Name a file", NULL});
+    if (strstr(r.err, "preparing") != NULL || strstr(r.err, "cell ") != NULL)
+        fail_msg("it began:\n%s", r.err);
+    process_free(&r);
+}
+
 /* A measured cell's dataset is generated, with the width it reads, once. */
 static void missing_datasets_are_prepared(void **state)
 {
@@ -229,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(an_unwritable_database_is_found_first, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(an_interrupted_sweep_says_how_to_continue, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(databases_are_joined, place_set_up, place_tear_down),
