@@ -16,11 +16,11 @@ from results_page import Part
 
 HEADING = re.compile(r"^## ([\w-]+): (.*) \(\w+, (.*)\)$")
 HEADINGS = re.compile(HEADING.pattern, re.MULTILINE)
-CELLS = re.compile(r"^(\d+) of (\d+) cells are recorded$")
+CELLS = re.compile(r"^(\d+) of (\d+) configurations are recorded$")
 VERDICT = re.compile(r"^ {2}(holds|DOES NOT HOLD|not measurable) +(\w+): (.*)$")
 CAUSE = re.compile(r"^ {6}likely cause: (.*)$")
-GAPS = "| not whole | why |"
-MISSING = re.compile(r"^not to be had: (.*)$")
+GAPS = "| incomplete | reason |"
+MISSING = re.compile(r"^not available: (.*)$")
 
 
 def read(text):
@@ -48,10 +48,10 @@ def read(text):
 
 
 def page(figures, rest):
-    lines = ["| figure | cells recorded | holds | does not hold | not measurable | |", "|---|---|---|---|---|---|"]
+    lines = ["| figure | configurations recorded | holds | does not hold | not measurable | |", "|---|---|---|---|---|---|"]
     for f in figures:
         if f["missing"]:
-            lines.append(f"| {f['id']} | - | | | | not to be had: {f['missing']} |")
+            lines.append(f"| {f['id']} | - | | | | not available: {f['missing']} |")
             continue
         count = {word: sum(v["word"] == word for v in f["verdicts"]) for word in ("holds", "DOES NOT HOLD", "not measurable")}
         lines.append(f"| {f['id']} | {f['cells']} | {count['holds']} | {count['DOES NOT HOLD']} | {count['not measurable']} | {f['title']} |")
@@ -66,7 +66,7 @@ def page(figures, rest):
     if rest:
         parts += ["", "## Ratios and sums", "", *rest[:gaps]]
     if gaps < len(rest):
-        parts += ["## What is not whole", "", "A figure without all of its cells is judged by those that are there.", "", *rest[gaps:]]
+        parts += ["## Incomplete figures", "", "An incomplete figure is judged by its recorded configurations.", "", *rest[gaps:]]
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -103,15 +103,17 @@ static enum gnn_status take_arguments(char *text, struct gnn_build_cell *cell, s
     return GNN_OK;
 }
 
-/* "cell 3 [section]: oocgnn run --system=null ...". Other lines are not ours. */
+/* Takes a line such as `configuration 3 [section]: oocgnn run --system=null`, or `cell 3` as earlier builds print it.
+ * Ignores other lines. */
 static enum gnn_status take_line(char *line, struct gnn_build_job *job, struct gnn_err *err)
 {
     char *const open = strchr(line, '['), *const close = strstr(line, "]: oocgnn run");
-    if (strncmp(line, "cell ", 5) != 0 || open == NULL || close == NULL || close < open)
+    const bool named = strncmp(line, "configuration ", 14) == 0 || strncmp(line, "cell ", 5) == 0;
+    if (!named || open == NULL || close == NULL || close < open)
         return GNN_OK;
     struct gnn_build_cell *const cells = gnn_grow(job->cells, job->count, &job->room, sizeof *cells);
     if (cells == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "cell %u", job->count + 1);
+        return gnn_fail(err, GNN_ENOMEM, "configuration %u", job->count + 1);
     job->cells = cells;
     assert(job->count < job->room);
     struct gnn_build_cell *const cell = &job->cells[job->count++];

@@ -74,7 +74,7 @@ struct found {
     char id[GNN_NAME_MAX], path[PATH_BYTES];
     struct gnn_figure_about about;
     struct gnn_figure_left left, own; /* all that is left, and without what a figure before it has left too */
-    char trouble[GNN_ERR_MAX];        /* why it is not whole; "" */
+    char trouble[GNN_ERR_MAX];        /* why it is incomplete; "" */
 };
 
 /* What is known of the figures of one paper. */
@@ -230,7 +230,7 @@ static enum gnn_status print_summary(const struct figures *f, struct gnn_err *er
 {
     print_ratios(f);
     (void)printf(
-        "\n| paper | figures | not to be had | hold | do not hold | not measurable | ratios | median log2(ours / "
+        "\n| paper | figures | not available | hold | do not hold | not measurable | ratios | median log2(ours / "
         "published) | worst |\n|---|---|---|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < f->paper_count; i++) {
         const struct paper *const paper = &f->papers[i];
@@ -334,7 +334,7 @@ static enum gnn_status judge_figure(struct figures *f, const struct found *found
         gnn_figure_caption(figure, caption, sizeof caption);
     }
     if (status == GNN_OK && !f->config.check)
-        status = write_words(f, found, caption[0] != '\0' ? caption : "no cell is recorded", findings, err);
+        status = write_words(f, found, caption[0] != '\0' ? caption : "no configuration is recorded", findings, err);
     free(findings);
     return status;
 }
@@ -344,7 +344,7 @@ static void print_heading(const struct found *found)
     (void)printf("## %s: %s (%s, %s)\n", found->id, found->about.title, found->about.paper, found->about.place);
 }
 
-/* Notes why a figure is not whole. */
+/* Notes why a figure is incomplete. */
 static void note_gaps(const struct gnn_paper_figure *figure, struct found *found)
 {
     uint32_t cells, recorded, refused = 0;
@@ -356,9 +356,9 @@ static void note_gaps(const struct gnn_paper_figure *figure, struct found *found
             refused++;
         }
     if (recorded < cells)
-        (void)snprintf(found->trouble, sizeof found->trouble, "%u of %u cells are recorded", recorded, cells);
+        (void)snprintf(found->trouble, sizeof found->trouble, "%u of %u configurations are recorded", recorded, cells);
     else if (refused > 0)
-        (void)snprintf(found->trouble, sizeof found->trouble, "%u of %u cells cannot be run: %.600s", refused,
+        (void)snprintf(found->trouble, sizeof found->trouble, "%u of %u configurations cannot be run: %.600s", refused,
                        figure->job->count, why);
 }
 
@@ -372,11 +372,12 @@ static enum gnn_status do_figure(struct figures *f, struct found *found, struct 
     GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
     gnn_figure_count(figure, &cells, &recorded);
     if (cells == 0 && figure->job->count > 0)
-        return gnn_fail(err, f->fix.count > 0 ? GNN_EUSAGE : GNN_ENOTSUP, "%s: none of its %u cells can be run: %s",
-                        found->id, figure->job->count, figure->job->cells[0].refusal);
+        return gnn_fail(err, f->fix.count > 0 ? GNN_EUSAGE : GNN_ENOTSUP,
+                        "%s: none of its %u configurations can be run: %s", found->id, figure->job->count,
+                        figure->job->cells[0].refusal);
     note_gaps(figure, found);
     print_heading(found);
-    (void)printf("\n%u of %u cells are recorded\n", recorded, cells);
+    (void)printf("\n%u of %u configurations are recorded\n", recorded, cells);
     if (!f->config.check && recorded > 0)
         GNN_TRY(show_figure(f, figure, err));
     GNN_TRY(judge_figure(f, found, figure, err));
@@ -385,14 +386,14 @@ static enum gnn_status do_figure(struct figures *f, struct found *found, struct 
     return GNN_OK;
 }
 
-/* Tells a figure that is not to be had with the reason: no failure among all of them. */
+/* Prints a figure that is not available, with the reason. Among all figures this is not a failure. */
 static enum gnn_status pass_over(struct figures *f, struct found *found, const char *why, struct gnn_err *err)
 {
     paper_of(f, found->about.paper)->missing++;
     (void)snprintf(found->trouble, sizeof found->trouble, "%s", why);
     print_heading(found);
-    (void)printf("\nnot to be had: %s\n\n", why);
-    return f->config.check ? GNN_OK : write_words(f, found, "not to be had:", why, err);
+    (void)printf("\nnot available: %s\n\n", why);
+    return f->config.check ? GNN_OK : write_words(f, found, "not available:", why, err);
 }
 
 static enum gnn_status make_figure(struct figures *f, struct found *found, int *exit_status, struct gnn_err *err)
@@ -401,7 +402,7 @@ static enum gnn_status make_figure(struct figures *f, struct found *found, int *
     paper_of(f, found->about.paper)->figures++;
     if (found->about.missing[0] != '\0') {
         if (!f->config.all)
-            return gnn_fail(err, GNN_ENOTSUP, "%s is not to be had: %s", found->id, found->about.missing);
+            return gnn_fail(err, GNN_ENOTSUP, "%s is not available: %s", found->id, found->about.missing);
         return pass_over(f, found, found->about.missing, err);
     }
     GNN_TRY(open_figure(f, found, &figure, err));
@@ -463,23 +464,22 @@ static const char *say_left(const struct figures *f, uint32_t first, double a_ce
     }
     if (total.unknown > 0)
         (void)snprintf(unknown, sizeof unknown,
-                       isfinite(a_cell) ? ", %u cells of it as long as the cells until here"
-                                        : ", and %u cells without an estimate",
+                       isfinite(a_cell) ? ", %u of them estimated by the average so far"
+                                        : ", and %u without an estimate",
                        total.unknown);
     total.minutes += isfinite(a_cell) ? total.unknown * a_cell : 0;
     if (f->config.jobs > 1)
         (void)snprintf(beside, sizeof beside, ", %.0f with %u at a time", total.minutes / f->config.jobs,
                        f->config.jobs);
-    (void)snprintf(text, text_bytes, "%u cells to run: about %.0f minutes of a core%s%s", total.cells, total.minutes,
-                   beside, unknown);
+    (void)snprintf(text, text_bytes, "%u configurations to run: about %.0f minutes of a core%s%s", total.cells,
+                   total.minutes, beside, unknown);
     return text;
 }
 
 static enum gnn_status list_all(struct figures *f, struct gnn_err *err)
 {
     char text[200];
-    (void)printf("%-20s %-12s %-8s %s\n", "figure", "cells there", "minutes",
-                 "what it shows, or why it is not to be had");
+    (void)printf("%-20s %-12s %-8s %s\n", "figure", "recorded", "minutes", "what it shows, or why it is not available");
     for (uint32_t i = 0; i < f->found_count; i++)
         GNN_TRY(list_figure(f, &f->found[i], err));
     (void)printf("\n%s\n", say_left(f, 0, (double)NAN, text, sizeof text));
@@ -497,7 +497,7 @@ static void plan_all(struct figures *f)
     }
 }
 
-/* What is not there, or not whole, and why. */
+/* Prints the figures that are missing or incomplete, with the reason. */
 static void print_gaps(const struct figures *f)
 {
     uint32_t gaps = 0;
@@ -505,13 +505,13 @@ static void print_gaps(const struct figures *f)
         if (f->found[i].trouble[0] == '\0')
             continue;
         if (gaps++ == 0)
-            (void)printf("\n| not whole | why |\n|---|---|\n");
+            (void)printf("\n| incomplete | reason |\n|---|---|\n");
         (void)printf("| %s | %.*s |\n", f->found[i].id, (int)strcspn(f->found[i].trouble, "\n"), f->found[i].trouble);
     }
 }
 
-/* Makes one of all: what this machine lacks for it is told as what is not to be had, and another failure keeps no other
- * figure from being made. Only an interruption is an error. */
+/* Makes one of all figures. If this machine lacks what it needs, the figure is reported as not available. Any other
+ * failure is noted, and the next figures are made. Only an interruption is an error. */
 static enum gnn_status make_one_of_all(struct figures *f, struct found *found, int *exit_status, struct gnn_err *err)
 {
     struct gnn_err cause = {0};

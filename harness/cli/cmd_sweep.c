@@ -62,7 +62,7 @@ static void print_cell(uint32_t number, const struct gnn_job_cell *cell)
     const struct gnn_run_config *const c = &cell->config;
     struct gnn_run_config plain;
     gnn_run_config_defaults(&plain);
-    (void)printf("cell %u [%s]: oocgnn run", number, cell->section);
+    (void)printf("configuration %u [%s]: oocgnn run", number, cell->section);
     for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++) {
         gnn_option_format(o, c, value, sizeof value);
         gnn_option_format(o, &plain, def, sizeof def);
@@ -127,13 +127,14 @@ static void print_plan(const struct gnn_job *job, const struct sweep_config *con
         estimate_cell(job, i, config->repeat, &total);
         (void)putchar('\n');
     }
-    (void)printf("%u cells, %u runs\n", cells, cells * config->repeat);
+    (void)printf("%u configuration%s, %u run%s\n", cells, cells == 1 ? "" : "s", cells * config->repeat,
+                 cells * config->repeat == 1 ? "" : "s");
     if (total.unknown == cells)
         (void)printf("time: unknown, no such run in the database\n");
     else
         (void)printf("time: about %s of this machine%s\n",
                      gnn_format_duration(total.known_ns / config->jobs, time, sizeof time),
-                     total.unknown > 0 ? ", and that of the cells no run is like" : "");
+                     total.unknown > 0 ? ", without the configurations that no earlier run resembles" : "");
     (void)printf("disk: %s for datasets to prepare, %s of systems' own files at most\n",
                  gnn_format_bytes(total.dataset_bytes, disk, sizeof disk),
                  gnn_format_bytes(total.prepared_bytes, prepared, sizeof prepared));
@@ -156,7 +157,8 @@ static enum gnn_status open_job(const struct sweep_request *s, struct gnn_job **
     GNN_NEXT(status, gnn_job_open(s->job_file, &options, job, err));
     gnn_kv_clear(&overrides);
     if (status == GNN_OK && s->config.cell > (*job)->count)
-        return gnn_fail(err, GNN_EUSAGE, "--cell %u: %s has %u cells", s->config.cell, s->job_file, (*job)->count);
+        return gnn_fail(err, GNN_EUSAGE, "--cell %u: %s has %u configurations", s->config.cell, s->job_file,
+                        (*job)->count);
     return status;
 }
 

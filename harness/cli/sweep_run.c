@@ -89,9 +89,9 @@ static void tell_progress(const struct sweep *s)
 static void tell_interrupted(const struct sweep *s)
 {
     const uint32_t left = runs_planned(s) - runs_ended(s);
-    (void)fprintf(stderr, "oocgnn: Interrupted: %u runs made", s->ran);
+    (void)fprintf(stderr, "oocgnn: Interrupted: %u run%s made", s->ran, s->ran == 1 ? "" : "s");
     if (s->passed > 0)
-        (void)fprintf(stderr, ", %u passed over", s->passed);
+        (void)fprintf(stderr, ", %u skipped", s->passed);
     if (s->failed > 0)
         (void)fprintf(stderr, ", %u failed", s->failed);
     (void)fprintf(stderr, ", %u left.", left);
@@ -137,7 +137,7 @@ static bool is_due(struct sweep *s, uint32_t cell, uint32_t round)
     struct gnn_err err = {0};
     uint32_t done = 0;
     if (c->refusal[0] != '\0') {
-        gnn_log_warn("cell %u [%s] is not possible: %s", cell + 1, c->section, c->refusal);
+        gnn_log_warn("configuration %u [%s] is not possible: %s", cell + 1, c->section, c->refusal);
         s->visits[cell]++;
         s->passed++;
         return false;
@@ -156,7 +156,7 @@ static bool is_due(struct sweep *s, uint32_t cell, uint32_t round)
         book_error(s, cell, &err);
         return false;
     }
-    gnn_log_info("cell %u of %u [%s]%s", cell + 1, s->job->count, c->section, round > 0 ? ", again" : "");
+    gnn_log_info("configuration %u of %u [%s]%s", cell + 1, s->job->count, c->section, round > 0 ? ", again" : "");
     return true;
 }
 
@@ -273,7 +273,7 @@ static void reap_one(struct sweep *s)
     (void)fclose(child->out);
     const bool interrupted = was_interrupted(s, status);
     if (WIFSIGNALED(status) && !interrupted)
-        gnn_log_warn("cell %u: its process was ended by signal %d", child->cell + 1, WTERMSIG(status));
+        gnn_log_warn("configuration %u: its process was ended by signal %d", child->cell + 1, WTERMSIG(status));
     const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : GNN_EXIT_FAILED;
     book(s, child->cell, exit_status, interrupted, gnn_host_now_ns() - child->start_ns);
 }
@@ -286,7 +286,7 @@ static enum gnn_status start_child(struct sweep *s, uint32_t cell, struct gnn_er
     assert(at < s->settings->jobs);
     FILE *const out = tmpfile();
     if (out == NULL)
-        return gnn_fail(err, GNN_EIO, "a file for what cell %u prints: %s", cell + 1, strerror(errno));
+        return gnn_fail(err, GNN_EIO, "a file for what configuration %u prints: %s", cell + 1, strerror(errno));
     (void)fcntl(fileno(out), F_SETFD, FD_CLOEXEC);
     (void)fflush(stdout);
     const pid_t pid = fork();
@@ -349,7 +349,7 @@ static enum gnn_status open_sweep(struct sweep *s, struct gnn_err *err)
     s->visits = calloc(count + 1, sizeof *s->visits);
     s->expected_ns = calloc(count + 1, sizeof *s->expected_ns);
     if (s->round == NULL || s->visits == NULL || s->expected_ns == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the state of %u cells", count);
+        return gnn_fail(err, GNN_ENOMEM, "the state of %u configurations", count);
     GNN_TRY(gnn_sweep_order_open(s->job, &s->order, err));
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_run_cost cost = {.host_ns = GNN_UNKNOWN};
@@ -398,7 +398,7 @@ int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *se
     if (s->interrupted)
         tell_interrupted(s);
     else
-        gnn_log_info("%u runs made, %u passed over, %u failed", s->ran, s->passed, s->failed);
+        gnn_log_info("%u run%s made, %u skipped, %u failed", s->ran, s->ran == 1 ? "" : "s", s->passed, s->failed);
     const int worst = s->interrupted ? gnn_cli_exit_interrupted() : s->worst;
     if (interrupted != NULL)
         *interrupted = s->interrupted;

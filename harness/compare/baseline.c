@@ -30,7 +30,7 @@ static enum gnn_status read_cell(const char *path, const json_t *from, struct gn
 {
     struct gnn_cell *const cells = gnn_grow(facts->cells, facts->count, &facts->room, sizeof *cells);
     if (cells == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "cell %u of %s", facts->count + 1, path);
+        return gnn_fail(err, GNN_ENOMEM, "configuration %u of %s", facts->count + 1, path);
     facts->cells = cells;
     struct gnn_cell *const cell = &facts->cells[facts->count++];
     *cell = (struct gnn_cell){.runs = 1};

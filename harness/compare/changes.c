@@ -108,7 +108,7 @@ enum gnn_status gnn_compare_exact(const struct gnn_facts *base, const struct gnn
 {
     bool *const taken = calloc(head->count + UINT32_C(1), sizeof *taken);
     if (taken == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "marks of %u cells", head->count);
+        return gnn_fail(err, GNN_ENOMEM, "marks of %u configurations", head->count);
     const uint32_t before = out->cells;
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; i < base->count && status == GNN_OK; i++) {

@@ -131,7 +131,7 @@ static enum gnn_status add_cell(struct gnn_facts *facts, const struct gnn_cell *
 {
     struct gnn_cell *const cells = gnn_grow(facts->cells, facts->count, &facts->room, sizeof *cells);
     if (cells == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "cell %u", facts->count + 1);
+        return gnn_fail(err, GNN_ENOMEM, "configuration %u", facts->count + 1);
     facts->cells = cells;
     assert(facts->count < facts->room);
     facts->cells[facts->count++] = *cell;
@@ -214,8 +214,8 @@ void gnn_facts_label(struct gnn_facts *facts)
                 used += (size_t)snprintf(cell->label + used, sizeof cell->label - used, " %s=%.*s",
                                          option->key + (short_key ? own + 1 : 0), VALUE_SHOWN, option->value);
         }
-        if (used >= sizeof cell->label) /* the end tells it from others that begin alike */
-            (void)snprintf(cell->label + sizeof cell->label - 24, 24, " ... (cell %u)", i + 1);
+        if (used >= sizeof cell->label) /* the number distinguishes labels with the same beginning */
+            (void)snprintf(cell->label + sizeof cell->label - 34, 34, " ... (configuration %u)", i + 1);
         gnn_text_make_plain(cell->label);
     }
 }

@@ -72,7 +72,8 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
                         "%s: chart \"%s\" is none of bars, lines, heat, classes, cdf, time, accuracy, table",
                         gnn_ini_name(ini), about->chart);
     if (about->measured_by[0] != '\0' && strcmp(about->measured_by, "fio") != 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: measured_by \"%s\": only fio measures figures besides the systems",
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: measured_by \"%s\": expected fio, or no measured_by for figures of the systems",
                         gnn_ini_name(ini), about->measured_by);
     if (about->missing[0] == '\0' && about->y[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has no y, a metric", gnn_ini_name(ini));
@@ -392,7 +393,7 @@ static enum gnn_status keep_cells(const struct gnn_paper_figure *figure, const s
     }
     if (figure->job->count > 0 || as_it_is->count == 0)
         return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE, "%s: no cell has all that is fixed; leave a --fix out", figure->id);
+    return gnn_fail(err, GNN_EUSAGE, "%s: no configuration has all values of --fix; remove one", figure->id);
 }
 
 /* Puts where runs go and how large they are over what the file says. */
@@ -433,7 +434,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
                                   const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
     GNN_TRY(open_job(figure, path, setup, err));
-    GNN_NEW(figure->cells, (size_t)figure->job->count + 1, err, "cells of %s", path);
+    GNN_NEW(figure->cells, (size_t)figure->job->count + 1, err, "configurations of %s", path);
     for (uint32_t i = 0; i < figure->job->count; i++) {
         if (figure->by_fio)
             gnn_fio_cell_set_up(figure, setup, &figure->job->cells[i]);

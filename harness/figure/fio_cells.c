@@ -50,7 +50,8 @@ static enum gnn_status settle_size(struct gnn_job_cell *cell, struct gnn_err *er
     uint64_t bytes;
     const char *const text = gnn_kv_get(&cell->choices, "size");
     if (text == NULL)
-        return gnn_fail(err, GNN_EUSAGE, "fio is to be told a size: of the file that it reads");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "size is missing: fio needs the size of the file that it reads; add `size = 1g`");
     GNN_TRY(gnn_parse_bytes(text, &bytes, err));
     return gnn_kv_setf(&cell->choices, err, "size", "%" PRIu64,
                        gnn_max_u64(gnn_round_down(bytes, FILE_STEP_BYTES), FILE_STEP_BYTES));
@@ -96,7 +97,7 @@ static enum gnn_status identify(const struct gnn_job_cell *cell, char **text, st
     *text = NULL;
     FILE *const out = open_memstream(text, &bytes);
     if (out == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "what identifies a cell of fio's");
+        return gnn_fail(err, GNN_ENOMEM, "the name of an fio configuration");
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = cell->choices.items[i];
     qsort(sorted, count, sizeof *sorted, by_key);
@@ -107,7 +108,7 @@ static enum gnn_status identify(const struct gnn_job_cell *cell, char **text, st
     if (fclose(out) == 0)
         return GNN_OK;
     free(*text);
-    return gnn_fail(err, GNN_ENOMEM, "what identifies a cell of fio's");
+    return gnn_fail(err, GNN_ENOMEM, "the name of an fio configuration");
 }
 
 /* ---- what is recorded ---- */
@@ -347,7 +348,7 @@ static enum gnn_status run_cell(struct reading *r, struct gnn_fio_ran *ran, stru
     struct gnn_db *db = NULL;
     struct gnn_err cause = {0};
     GNN_TRY(prepare(r, err));
-    gnn_log_info("cell %u of %u [%s]", (uint32_t)(r->cell - r->figure->job->cells) + 1, r->figure->job->count,
+    gnn_log_info("configuration %u of %u [%s]", (uint32_t)(r->cell - r->figure->job->cells) + 1, r->figure->job->count,
                  r->cell->section);
     enum gnn_status status = fill_record(r, &run, err);
     GNN_NEXT(status, gnn_db_open(r->cell->config.db, GNN_DB_WRITE, &db, err));
@@ -372,7 +373,7 @@ static enum gnn_status run_round(struct reading *r, uint32_t round, struct gnn_f
         r->cell = &r->figure->job->cells[i];
         const bool refused = r->cell->refusal[0] != '\0';
         if (refused)
-            gnn_log_warn("cell %u [%s] is not possible: %s", i + 1, r->cell->section, r->cell->refusal);
+            gnn_log_warn("configuration %u [%s] is not possible: %s", i + 1, r->cell->section, r->cell->refusal);
         else
             GNN_TRY(gnn_fio_cell_find(r->figure, i, 0, NULL, &done, err));
         if (refused || done > round)
@@ -395,7 +396,8 @@ enum gnn_status gnn_fio_cells_run(const struct gnn_paper_figure *figure, uint32_
     enum gnn_status status = r->report != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "fio's report");
     for (uint32_t round = 0; round < repeat && status == GNN_OK; round++)
         status = run_round(r, round, out, err);
-    gnn_log_info("%u runs made, %u passed over, %u failed", out->made, out->passed, out->failed);
+    gnn_log_info("%u run%s made, %u skipped, %u failed", out->made, out->made == 1 ? "" : "s", out->passed,
+                 out->failed);
     free(r->report);
     free(r);
     /* Ctrl-C ends fio too, which then tells of an error of its own. */

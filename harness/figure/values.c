@@ -88,7 +88,7 @@ static enum gnn_status meet(const struct gnn_paper_figure *figure, uint32_t numb
         return GNN_OK;
     void *const grown = gnn_grow(met->identities, met->count, &met->room, sizeof *met->identities);
     if (grown == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the cells that are left");
+        return gnn_fail(err, GNN_ENOMEM, "the configurations that are left");
     met->identities = grown;
     memcpy(met->identities[met->count++], identity, sizeof identity);
     return GNN_OK;

@@ -220,8 +220,8 @@ enum gnn_status gnn_fio_version(char *version, size_t version_bytes, struct gnn_
     if (strncmp(version, begin, strlen(begin)) == 0 && isdigit((unsigned char)version[strlen(begin)]))
         return GNN_OK;
     return gnn_fail(err, GNN_ENOTSUP,
-                    "the fio in $PATH is not the I/O tester: `fio --version` says \"%s\", expected fio-3.33 or the "
-                    "like; install it: apt-get install fio",
+                    "the fio in $PATH is not the I/O tester: `fio --version` prints \"%s\", expected fio-3.33 or "
+                    "similar; install it: apt-get install fio",
                     gnn_text_plain(version, shown, sizeof shown));
 }
 

@@ -64,8 +64,9 @@ static enum gnn_status check_simulated(const struct gnn_run_config *config, stru
     if (!config->cold)
         return gnn_fail(err, GNN_ENOTSUP, "--no-cold: a simulated machine starts with an empty page cache");
     if (config->cap_kind == GNN_CAP_PROGRAM)
-        return gnn_fail(err, GNN_ENOTSUP,
-                        "--cap program: the simulated memory limit is the kernel's, page cache included; leave it out");
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--cap program: the simulated memory limit always includes the page cache; leave the option out");
     return GNN_OK;
 }
 
@@ -130,7 +131,7 @@ static enum gnn_status check_limits(const struct gnn_run_config *config, struct 
     char text[32];
     if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
         return gnn_fail(err, GNN_EUSAGE,
-                        "--swap %" PRIu64 ": swap can only be limited together with --memory and --cap cgroup",
+                        "--swap %" PRIu64 ": swap can only be limited with --memory and `--cap cgroup`",
                         config->swap_bytes);
     if ((config->device_bps != 0 && config->device_bps < BPS_MIN) ||
         (config->device_iops != 0 && config->device_iops < IOPS_MIN))

@@ -15,12 +15,12 @@ export OOCGNN=${OOCGNN:-$(realpath "$here/../../build/gcc/oocgnn")}
 [ -x "$OOCGNN" ] || { echo "$OOCGNN: no program there; build it, or set OOCGNN" >&2; exit 2; }
 command -v sbatch >/dev/null || { echo "no sbatch here: is this a Slurm cluster?" >&2; exit 4; }
 
-cells=$("$OOCGNN" sweep "$job" --dry-run | sed -n 's/^\([0-9]*\) cells, .*/\1/p')
-[ -n "$cells" ] || exit 2 # the program has said what is wrong
+cells=$("$OOCGNN" sweep "$job" --dry-run | sed -n 's/^\([0-9]*\) configurations*, .*/\1/p')
+[ -n "$cells" ] || exit 2 # the program has printed what is wrong
 name=oocgnn-$(basename "$job" .ini)
 array=$(sbatch --parsable --job-name="$name" --array="1-$cells${OOCGNN_AT_ONCE:+%$OOCGNN_AT_ONCE}" \
     --output="$dir/cell-%a.log" "$@" "$here/cell.sh" "$job" "$dir")
-echo "$cells cells: array ${array%%;*}"
+echo "$cells configurations: array ${array%%;*}"
 merge=$(sbatch --parsable --job-name="$name-merge" --dependency="afterany:${array%%;*}" --output="$dir/merge.log" \
     "$here/merge.sh" "$dir")
 echo "then $dir/all.db: job ${merge%%;*}"

@@ -128,7 +128,7 @@ static const struct wrong wrongs[] = {
     {"merge all.db", 2, "which databases?"},
     {"figure", 2, "name some, or --all"},
     {"figure gnndrive-fig20", 2, "no figure \"gnndrive-fig20\""},
-    {"figure agnes-fig7", 4, "not to be had"},
+    {"figure agnes-fig7", 4, "not available"},
     {"figure --list --scale 3", 2, "--scale: \"3\" is not a scale"},
     {"figure agnes-fig4 --all", 2, "figure: agnes-fig4 and --all: the one or the other"},
     {"figure agnes-fig4 --list", 2, "agnes-fig4 and --list"},
@@ -198,7 +198,7 @@ static void help_and_lists(void **state)
         {"list presets", "gnndrive"},
         {"list params gnndrive", "extractors="},
         {"list params pygplus", "source:"},
-        {"sweep workloads/smoke.ini --dry-run", "9 cells, 9 runs"},
+        {"sweep workloads/smoke.ini --dry-run", "9 configurations, 9 runs"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct process_result r = run_words(cases[i].arguments);
@@ -309,7 +309,7 @@ static void a_directory_is_named_with_a_slash(void **state)
     (void)snprintf(words, sizeof words, "run --system null --dataset mine --db %s/x.db", dir);
     struct process_result r = run_words(words);
     assert_int_equal(chdir(here), 0);
-    if (r.exit_status != 2 || strstr(r.err, "say --dataset ./mine") == NULL)
+    if (r.exit_status != 2 || strstr(r.err, "use `--dataset ./mine`") == NULL)
         fail_msg("exit %d: %s", r.exit_status, r.err);
     process_free(&r);
     process_remove_tree(dir);

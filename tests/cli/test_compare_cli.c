@@ -205,7 +205,7 @@ static void fake_build(const struct gate *g, const char *name, const char *wall_
     process_write_file(
         g->dir, name, 0755,
         "#!/bin/bash\ncase $1 in\n"
-        "sweep) echo 'cell 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
+        "sweep) echo 'configuration 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
         "run) [ \"$3\" = '--dataset=a b' ] && [ \"$4\" = --set=null.x=1 ] || exit 9\n"
         "    n=$(cat %s/count 2>/dev/null || echo 0); echo $((n + 1)) >%s/count\n"
         "    wall=$((%s / 10000 * (10000 + (n * 7919 + 13) %% 101)))\n"

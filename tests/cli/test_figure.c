@@ -72,12 +72,12 @@ static bool expect_drawn(const struct place *p, const char *words, const char *c
 static void a_figure_from_file_to_picture(void **state)
 {
     const struct place *const p = *state;
-    const bool drawn =
-        expect_drawn(p, "tiny-fig1 --jobs 2",
-                     PARTS("4 runs made", "4 of 4 cells are recorded", "| fast | papers100m | ", " [3.5] |", "[OOM]",
-                           "| no | papers100m | N/A |", "profile gnndrive-paper (assumed there:", "scale 1/4000",
-                           "device readahead 128 KiB", "holds           order", "DOES NOT HOLD   ratio",
-                           "likely cause: nobody said so", "not measurable  open"));
+    const bool drawn = expect_drawn(p, "tiny-fig1 --jobs 2",
+                                    PARTS("4 runs made", "4 of 4 configurations are recorded", "| fast | papers100m | ",
+                                          " [3.5] |", "[OOM]", "| no | papers100m | N/A |",
+                                          "profile gnndrive-paper (assumed there:", "scale 1/4000",
+                                          "device readahead 128 KiB", "holds           order", "DOES NOT HOLD   ratio",
+                                          "likely cause: nobody said so", "not measurable  open"));
     expect_file(p, "tiny-fig1.csv",
                 PARTS("series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,"
                       "epoch_s_source,reads",
@@ -92,7 +92,7 @@ static void a_figure_from_file_to_picture(void **state)
                 PARTS("\n  holds           order: ", "\n  DOES NOT HOLD   ratio: "));
     if (drawn)
         expect_pictures(p, "tiny-fig1", "png svg pdf");
-    figure_expect(p, "tiny-fig1", 0, PARTS("0 runs made, 5 passed over", "holds           order"));
+    figure_expect(p, "tiny-fig1", 0, PARTS("0 runs made, 5 skipped", "holds           order"));
 }
 
 /* Cut off by Ctrl-C, a figure goes on where it was, and what was made is not made again. */
@@ -101,13 +101,13 @@ static void a_figure_that_was_cut_goes_on(void **state)
     const struct place *const p = *state;
     struct process_result r = figure_run(p, "timeout --preserve-status -s INT 0.3", "tiny-fig1");
     /* The signal may also find the program unready, or done with its runs: then the picture alone is missing. */
-    if (r.exit_status == 130 && strstr(r.out, "4 of 4 cells") == NULL)
+    if (r.exit_status == 130 && strstr(r.out, "4 of 4 configurations") == NULL)
         process_expect_all(&r, 130,
                            PARTS("oocgnn: Interrupted: ", " left. Continue with: ", " figure tiny-fig1 --db ",
                                  "tiny-fig1: interrupted"));
     process_free(&r);
-    figure_expect(p, "tiny-fig1", 0, PARTS("4 of 4 cells are recorded"));
-    figure_expect(p, "tiny-fig1", 0, PARTS("0 runs made, 5 passed over"));
+    figure_expect(p, "tiny-fig1", 0, PARTS("4 of 4 configurations are recorded"));
+    figure_expect(p, "tiny-fig1", 0, PARTS("0 runs made, 5 skipped"));
 }
 
 /* An output that cannot be written is reported before the first run. */
@@ -121,7 +121,7 @@ static void an_unwritable_directory_is_found_first(void **state)
             process_shell("export XDG_DATA_HOME=%s; cd /; %s figure --db %s %s; s=$?; ls %s; exit $s", p->dir,
                           p->program, p->db, words[i], p->db);
         process_expect_all(&r, 2, PARTS("/proc/nope", "No such file or directory. Name a ", "ls: cannot access"));
-        if (strstr(r.err, "cell ") != NULL || r.out[0] != '\0')
+        if (strstr(r.err, "configuration ") != NULL || r.out[0] != '\0')
             fail_msg("%s: it began:\n%s%s", words[i], r.out, r.err);
         process_free(&r);
     }
@@ -132,10 +132,10 @@ static void a_part_of_a_figure_can_be_had(void **state)
 {
     const struct place *const p = *state;
     struct process_result r = figure_run(p, "", "tiny-fig1 --fix dim=64");
-    process_expect_all(&r, 0, PARTS("2 runs made", "2 of 2 cells are recorded", "holds           order"));
+    process_expect_all(&r, 0, PARTS("2 runs made", "2 of 2 configurations are recorded", "holds           order"));
     assert_null(strstr(r.out, "ratio:")); /* of 512 and 64 */
     process_free(&r);
-    figure_expect(p, "tiny-fig1", 0, PARTS("2 runs made, 3 passed over", "4 of 4 cells are recorded"));
+    figure_expect(p, "tiny-fig1", 0, PARTS("2 runs made, 3 skipped", "4 of 4 configurations are recorded"));
 }
 
 /* A case that names another value itself is no part of what is fixed; a value that no case has is put over all. */
@@ -148,20 +148,20 @@ static void cases_of_other_values_are_no_part(void **state)
         "[fast]\nsystem = gnndrive\n[fast, gat]\nsystem = gnndrive\nmodel = gat\n[other]\nsystem = ginex\n"
         "model = gat | gcn\n[figure]\npaper = tiny\nplace = Figure 3\ntitle = A part\nchart = table\nx = dim\n"
         "y = epoch_s\n");
-    figure_expect(p, "tiny-fig3 --check", 0, PARTS("0 of 5 cells are recorded"));
-    figure_expect(p, "tiny-fig3 --check --fix model=sage", 0, PARTS("0 of 1 cells are recorded"));
-    figure_expect(p, "tiny-fig3 --check --fix model=gat", 0, PARTS("0 of 2 cells are recorded"));
-    figure_expect(p, "tiny-fig3 --check --fix model=gcn", 0, PARTS("0 of 2 cells are recorded"));
-    figure_expect(p, "tiny-fig3 --check --fix 'model=gat|gcn'", 0, PARTS("0 of 4 cells are recorded"));
-    figure_expect(p, "tiny-fig3 --check --fix model=gat --fix dim=128", 0, PARTS("0 of 2 cells are recorded"));
+    figure_expect(p, "tiny-fig3 --check", 0, PARTS("0 of 5 configurations are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=sage", 0, PARTS("0 of 1 configurations are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=gat", 0, PARTS("0 of 2 configurations are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=gcn", 0, PARTS("0 of 2 configurations are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix 'model=gat|gcn'", 0, PARTS("0 of 4 configurations are recorded"));
+    figure_expect(p, "tiny-fig3 --check --fix model=gat --fix dim=128", 0, PARTS("0 of 2 configurations are recorded"));
     figure_expect(p, "tiny-fig3 --check --fix system=ginex --fix model=sage", 2,
-                  PARTS("tiny-fig3: no cell has all that is fixed; leave a --fix out"));
+                  PARTS("tiny-fig3: no configuration has all values of --fix; remove one"));
     figure_write(p, "tiny-fig5",
                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\ndim = 64\n"
                  "[fast]\nsystem = gnndrive\ngnndrive.depth = 2 | 64\n[other]\nsystem = ginex\n[figure]\npaper = tiny\n"
                  "place = Figure 5\ntitle = A parameter\nchart = table\nx = dim\ny = epoch_s\n");
-    figure_expect(p, "tiny-fig5 --check", 0, PARTS("0 of 3 cells are recorded"));
-    figure_expect(p, "tiny-fig5 --check --fix gnndrive.depth=2", 0, PARTS("0 of 2 cells are recorded"));
+    figure_expect(p, "tiny-fig5 --check", 0, PARTS("0 of 3 configurations are recorded"));
+    figure_expect(p, "tiny-fig5 --check --fix gnndrive.depth=2", 0, PARTS("0 of 2 configurations are recorded"));
     figure_write(p, "tiny-fig4",
                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\ndim = 64, 128\n"
                  "[fast]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 4\ntitle = Broken\nchart = table\n"
@@ -173,12 +173,12 @@ static void parts_are_named_by_several_keys(void **state)
 {
     const struct place *const p = *state;
     figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
-                  PARTS("2 runs made", "2 of 2 cells are recorded", "| twitter |", "holds           order"));
+                  PARTS("2 runs made", "2 of 2 configurations are recorded", "| twitter |", "holds           order"));
     figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
                   PARTS("0 runs made",
                         ". All runs with dataset=twitter. One run per configuration.")); /* 64 is a value of the file */
     figure_expect(p, "tiny-fig1 --check --fix 'dim=64|512' --fix dataset=twitter", 0,
-                  PARTS("2 of 4 cells are recorded"));
+                  PARTS("2 of 4 configurations are recorded"));
     figure_expect(p, "tiny-fig1 --fix dim", 2, PARTS("--fix dim: expected KEY=VALUE"));
     figure_expect(p, "tiny-fig1 --fix dim=64 --fix epochs=1 --fix dim=512", 2,
                   PARTS("--fix dim=512: dim is fixed to \"64\" already; leave one out"));
@@ -197,17 +197,17 @@ static void cells_of_two_figures_are_counted_once(void **state)
     struct process_result r = process_shell("cd %s/oocgnn/figures && cp tiny-fig1.ini tiny-twin.ini", p->dir);
     process_free(&r);
     figure_expect(p, "--list --scale 1/8000", 0,
-                  PARTS("tiny-fig1            0 of 4 ", "tiny-twin            0 of 4 ", "\n4 cells to run: "));
+                  PARTS("tiny-fig1            0 of 4 ", "tiny-twin            0 of 4 ", "\n4 configurations to run: "));
 }
 
 static void what_is_recorded_is_checked_and_listed(void **state)
 {
     const struct place *const p = *state;
-    figure_expect(p, "tiny-fig1 --check", 0, PARTS("0 of 4 cells are recorded", "not measurable  order"));
+    figure_expect(p, "tiny-fig1 --check", 0, PARTS("0 of 4 configurations are recorded", "not measurable  order"));
     figure_expect(p, "--list --jobs 2", 0,
                   PARTS("tiny-fig1            0 of 4       2.0      A tiny figure",
                         "tiny-fig2            -            -        it needs a thing", "minutes of a core, "));
-    figure_expect(p, "tiny-fig2", 4, PARTS("tiny-fig2 is not to be had: it needs a thing nobody has"));
+    figure_expect(p, "tiny-fig2", 4, PARTS("tiny-fig2 is not available: it needs a thing nobody has"));
     figure_expect(p, "tiny-fig3", 2, PARTS("no figure \"tiny-fig3\"", "did you mean"));
     figure_expect(p, "", 2, PARTS("name some, or --all"));
 }
@@ -221,12 +221,12 @@ static void all_of_them_end_in_a_summary(void **state)
     process_free(&r);
     char *const words = figure_read(p, "tiny-fig2"
                                        ".md");
-    assert_string_equal(words, "None (tiny, Figure 2)\n\nnot to be had:\nit needs a thing nobody has");
+    assert_string_equal(words, "None (tiny, Figure 2)\n\nnot available:\nit needs a thing nobody has");
     free(words);
     figure_expect(p, "--all --check --any-build", 0,
                   PARTS("| figure | ratio | where | ours | published | log2 | holds |", "| tiny-fig1 | ratio |",
                         "| 1000 | -", "| no | nobody said so |", "| paper | figures |",
-                        "| tiny | 2 | 1 | 1 | 1 | 1 | 1 |", "not to be had: it needs a thing nobody has"));
+                        "| tiny | 2 | 1 | 1 | 1 | 1 | 1 |", "not available: it needs a thing nobody has"));
 }
 
 #define TINY "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nbatch = 16\nhidden = 16\n"
@@ -240,14 +240,14 @@ static void all_are_made_whatever_fails(void **state)
 {
     const struct place *const p = *state;
     static const char *const gaps[] = {
-        "figure 1 of 5, tiny-fail; 9 cells to run: about 5 minutes of a core, and 1 cells",
-        "figure 2 of 5, tiny-fig1; 8 cells to run: about 5 minutes of a core\n",
-        "4 of 4 cells are recorded",
-        "not to be had: tiny-fio: fio is not there; install it",
+        "figure 1 of 5, tiny-fail; 9 configurations to run: about 5 minutes of a core, and 1 without an estimate",
+        "figure 2 of 5, tiny-fig1; 8 configurations to run: about 5 minutes of a core\n",
+        "4 of 4 configurations are recorded",
+        "not available: tiny-fio: fio is not there; install it",
         "| paper | figures |",
         "| tiny | 5 | 2 | 1 | 1 | 1 | 1 |",
-        "| not whole | why |\n|---|---|\n| tiny-fail | 0 of 1 cells are recorded |\n"
-        "| tiny-fig1 | 1 of 5 cells cannot be run: ",
+        "| incomplete | reason |\n|---|---|\n| tiny-fail | 0 of 1 configurations are recorded |\n"
+        "| tiny-fig1 | 1 of 5 configurations cannot be run: ",
         "| tiny-fig2 | it needs a thing nobody has |",
         "| tiny-wrong | ",
         "no metric \"speed\"",
@@ -263,7 +263,7 @@ static void all_are_made_whatever_fails(void **state)
     process_expect_all(&r, 2, gaps);
     process_free(&r);
     r = figure_run(p, "PATH=/nonexistent", "--all");
-    process_expect_all(&r, 2, PARTS("0 runs made, 5 passed over", "figure 2 of 5, tiny-fig1; 4 cells to run"));
+    process_expect_all(&r, 2, PARTS("0 runs made, 5 skipped", "figure 2 of 5, tiny-fig1; 4 configurations to run"));
     process_free(&r);
 }
 
@@ -286,7 +286,7 @@ static void units_are_a_readers(void **state)
     figure_write(p, "tiny-unit",
                  TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = agnes\nagnes.block = 4K\n" ABOUT(
                      "9", "lines") "y = own.block_bytes\nlog = yes\n");
-    const bool drawn = expect_drawn(p, "tiny-unit", PARTS("1 of 1 cells", "4096 |"));
+    const bool drawn = expect_drawn(p, "tiny-unit", PARTS("1 of 1 configurations", "4096 |"));
     expect_file(p, "tiny-unit.csv", PARTS("a,papers100m,ok,1,4096,4096,4096,"));
     expect_file(p, "tiny-unit.dat", PARTS("papers100m\t3.81469727e-06\t3.81469727e-06\t3.81469727e-06\t"));
     if (drawn)
@@ -306,8 +306,8 @@ static void nothing_drawn_misleads(void **state)
                  "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = agnes\nagnes.block = 4K, 8K\n" ABOUT_OVER(
                      "9", "bars", "dataset") "facets = agnes.block\ny = own.block_bytes\nown_axis = yes\n");
     const bool drawn =
-        expect_drawn(p, "tiny-oom", PARTS("4 of 4 cells", "OOM", "per configuration. OOM: out of memory."));
-    figure_expect(p, "tiny-own", 0, PARTS("2 of 2 cells"));
+        expect_drawn(p, "tiny-oom", PARTS("4 of 4 configurations", "OOM", "per configuration. OOM: out of memory."));
+    figure_expect(p, "tiny-own", 0, PARTS("2 of 2 configurations"));
     expect_file(p, "tiny-oom.gp", PARTS("words = 2\n", "logarithmic = 1\n"));
     expect_file(p, "tiny-own.gp",
                 PARTS("bottom = 0\n", "tops[1] = 4.27246094e-06\n", "tops[2] = 8.54492188e-06\n",
@@ -340,11 +340,11 @@ static void shapes_of_other_kinds_are_drawn(void **state)
                  TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = gnndrive\n" ABOUT(
                      "7", "classes") "y = asks.512, asks.4K, reads.4K, asks\nlog = yes\n[holds]\nall = asks.512[a] = "
                                      "asks[a]\n");
-    const bool drawn = expect_drawn(p, "tiny-time --jobs 2", PARTS("2 of 2 cells", "holds           waits"));
-    figure_expect(p, "tiny-cdf", 0, PARTS("1 of 1 cells"));
-    figure_expect(p, "tiny-heat --jobs 2", 0, PARTS("4 of 4 cells"));
-    figure_expect(p, "tiny-none", 0, PARTS("1 of 1 cells"));
-    figure_expect(p, "tiny-classes", 0, PARTS("1 of 1 cells", "holds           all"));
+    const bool drawn = expect_drawn(p, "tiny-time --jobs 2", PARTS("2 of 2 configurations", "holds           waits"));
+    figure_expect(p, "tiny-cdf", 0, PARTS("1 of 1 configurations"));
+    figure_expect(p, "tiny-heat --jobs 2", 0, PARTS("4 of 4 configurations"));
+    figure_expect(p, "tiny-none", 0, PARTS("1 of 1 configurations"));
+    figure_expect(p, "tiny-classes", 0, PARTS("1 of 1 configurations", "holds           all"));
     assert_int_equal(data_lines(p, "tiny-classes.dat"), 3); /* a line that begins with a digit */
     expect_file(p, "tiny-classes.dat", PARTS("\n4K\t0\t0\t0\tNaN\t ", "asks\t"));
     expect_file(p, "tiny-classes.gp", PARTS("\"512\" 0, \"4K\" 1, \"4K\" 2, \"asks\" 3", "rows = 4"));
@@ -367,8 +367,9 @@ static void accuracy_is_paired_with_modelled_time(void **state)
                                   "accuracy_pct[a] >= 0\nin_time = target_s[a] / target_epochs[a] / epoch_s[a] = 1\n");
     char words[800];
     (void)snprintf(words, sizeof words, "tiny-acc --data %s/data", p->dir);
-    figure_expect(p, words, 0, PARTS("2 runs made", "2 of 2 cells", "holds           some", "holds           in_time"));
-    figure_expect(p, words, 0, PARTS("0 runs made, 2 passed over", "holds           in_time"));
+    figure_expect(p, words, 0,
+                  PARTS("2 runs made", "2 of 2 configurations", "holds           some", "holds           in_time"));
+    figure_expect(p, words, 0, PARTS("0 runs made, 2 skipped", "holds           in_time"));
 }
 
 /* Of the tree, by the program in its own place: no file there keeps a summary from being made. */

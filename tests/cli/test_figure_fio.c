@@ -100,7 +100,7 @@ static void fio_reads_what_the_file_says(void **state)
     const struct place *const p = *state;
     expect(p, "--list", 0, PARTS("tiny-fio             0 of 4       3.0      Reads"));
     expect(p, "tiny-fio", 0,
-           PARTS("4 runs made, 0 passed over, 0 failed", "4 of 4 cells are recorded", "| buffered | 1 | 4 |",
+           PARTS("4 runs made, 0 skipped, 0 failed", "4 of 4 configurations are recorded", "| buffered | 1 | 4 |",
                  "| direct | 1.5 | 4.5 |", "| direct | 2 | 8 |",
                  "Measured world, scale 1/1000, fio-3.99, bytes per read 1 and ", "holds           rises",
                  "holds           four", "DOES NOT HOLD   more", "likely cause: made up"));
@@ -119,15 +119,15 @@ static void what_is_recorded_is_not_read_again(void **state)
 {
     const struct place *const p = *state;
     expect(p, "tiny-fio --fix jobs=4", 2, PARTS("--fix jobs=4: tiny-fio has no key \"jobs\"; those in its file"));
-    expect(p, "tiny-fio --fix numjobs=4", 0, PARTS("2 runs made, 0 passed over", "2 of 2 cells"));
-    expect(p, "tiny-fio", 0, PARTS("2 runs made, 2 passed over", "4 of 4 cells"));
+    expect(p, "tiny-fio --fix numjobs=4", 0, PARTS("2 runs made, 0 skipped", "2 of 2 configurations"));
+    expect(p, "tiny-fio", 0, PARTS("2 runs made, 2 skipped", "4 of 4 configurations"));
     shell("rm bin/fio", p->dir, "");
-    expect(p, "tiny-fio2", 0, PARTS("0 runs made, 4 passed over", "| buffered | 2 | 8 |"));
-    expect(p, "tiny-fio --check --world measured", 0, PARTS("4 of 4 cells", "holds           rises"));
+    expect(p, "tiny-fio2", 0, PARTS("0 runs made, 4 skipped", "| buffered | 2 | 8 |"));
+    expect(p, "tiny-fio --check --world measured", 0, PARTS("4 of 4 configurations", "holds           rises"));
     expect(p, "--list", 0, PARTS("tiny-fio             4 of 4       -        Reads"));
     process_write_file(p->dir, "bin/fio", 0755, "%s", STAND_IN);
-    expect(p, "tiny-fio --repeat 2", 0, PARTS("4 runs made, 4 passed over", "| direct | 1.5 (1.5 to 1.5) |"));
-    expect(p, "tiny-fio --scale 1/500", 0, PARTS("4 runs made, 0 passed over"));
+    expect(p, "tiny-fio --repeat 2", 0, PARTS("4 runs made, 4 skipped", "| direct | 1.5 (1.5 to 1.5) |"));
+    expect(p, "tiny-fio --scale 1/500", 0, PARTS("4 runs made, 0 skipped"));
 }
 
 static void without_fio_the_remedy_is_told(void **state)
@@ -147,14 +147,14 @@ static void a_job_that_fails_is_passed_over(void **state)
     const struct place *const p = *state;
     shell("touch fails", p->dir, "");
     expect(p, "tiny-fio", 1,
-           PARTS("2 runs made, 0 passed over, 2 failed", "fio ended with status 1: fio: engine libfoo not loadable",
-                 "2 of 4 cells are recorded", "| buffered | 1 | not run |", "not measurable  rises"));
+           PARTS("2 runs made, 0 skipped, 2 failed", "fio ended with status 1: fio: engine libfoo not loadable",
+                 "2 of 4 configurations are recorded", "| buffered | 1 | not run |", "not measurable  rises"));
     shell("rm fails; touch stands", p->dir, "");
-    expect(p, "tiny-fio", 1, PARTS("0 runs made, 2 passed over, 2 failed", "no read of "));
+    expect(p, "tiny-fio", 1, PARTS("0 runs made, 2 skipped, 2 failed", "no read of "));
     shell("rm stands; touch twice", p->dir, "");
     expect(p, "tiny-fio", 1, PARTS("2 jobs in its report, expected one"));
     shell("rm twice", p->dir, "");
-    expect(p, "tiny-fio", 0, PARTS("2 runs made, 2 passed over, 0 failed", "4 of 4 cells are recorded"));
+    expect(p, "tiny-fio", 0, PARTS("2 runs made, 2 skipped, 0 failed", "4 of 4 configurations are recorded"));
 }
 
 /* Ctrl-C leaves no half file, and the same command goes on. */
@@ -167,7 +167,7 @@ static void stopped_it_goes_on(void **state)
     process_expect_all(&r, 130, PARTS("tiny-fio: interrupted; the same command continues it"));
     process_free(&r);
     shell("rm slow; ls data/fio | grep -v part", p->dir, "");
-    expect(p, "tiny-fio", 0, PARTS("4 runs made", "4 of 4 cells are recorded"));
+    expect(p, "tiny-fio", 0, PARTS("4 runs made", "4 of 4 configurations are recorded"));
     shell("ls data/fio", p->dir, "read-2097152\n");
 }
 
@@ -175,7 +175,7 @@ static void what_fio_cannot_do_is_refused(void **state)
 {
     const struct place *const p = *state;
     figure_write(p, "tiny-none", "[global]\nrw = randread\n" CASES FIGURE("3", "fio.read_us"));
-    expect(p, "tiny-none", 4, PARTS("none of its 4 cells can be run: fio is to be told a size"));
+    expect(p, "tiny-none", 4, PARTS("none of its 4 configurations can be run: size is missing"));
     expect(p, "tiny-fio --data a:b", 2, PARTS("fio gives a meaning to ':' in a path"));
 }
 

@@ -65,12 +65,12 @@ static void failures_are_passed_over(void **state)
     write_job(p, "[bad]\nsystem = gnndrive\nfault = eio-at=1\n[good]\nsystem = null | pygplus\n[none]\nsystem = "
                  "pygplus\nmemory = 4M\n");
     expect_plan(p, "", "time: unknown");
-    expect_sweep(p, "--json", 1, 4, "3 runs made, 0 passed over, 1 failed");
-    expect_sweep(p, "--json --resume", 1, 1, "0 runs made, 3 passed over, 1 failed"); /* oom is a result */
-    expect_sweep(p, "--json --no-keep-going", 1, 1, "0 runs made, 0 passed over, 1 failed");
-    expect_sweep(p, "--json --resume --cell 2", 0, 0, "0 runs made, 1 passed over");
+    expect_sweep(p, "--json", 1, 4, "3 runs made, 0 skipped, 1 failed");
+    expect_sweep(p, "--json --resume", 1, 1, "0 runs made, 3 skipped, 1 failed"); /* oom is a result */
+    expect_sweep(p, "--json --no-keep-going", 1, 1, "0 runs made, 0 skipped, 1 failed");
+    expect_sweep(p, "--json --resume --cell 2", 0, 0, "0 runs made, 1 skipped");
     expect_plan(p, "", "of 1 such run");
-    expect_plan(p, "--cell 2", "1 cells, 1 runs\ntime: about");
+    expect_plan(p, "--cell 2", "1 configuration, 1 run\ntime: about");
 }
 
 /* In one file with the messages a cell's record stands between its own line and that of the next. */
@@ -80,8 +80,8 @@ static void records_and_messages_stay_in_order(void **state)
     write_job(p, "[n]\nsystem = null\nseed = 1 | 2\n");
     struct process_result r =
         process_shell("%s sweep %s/job.ini --json >%s/log 2>&1; cat %s/log", p->program, p->dir, p->dir, p->dir);
-    const char *const first = strstr(r.out, "{\""), *const second = strstr(r.out, "cell 2 of 2");
-    if (first == NULL || second == NULL || first > second || strstr(r.out, "cell 1 of 2") > first)
+    const char *const first = strstr(r.out, "{\""), *const second = strstr(r.out, "configuration 2 of 2");
+    if (first == NULL || second == NULL || first > second || strstr(r.out, "configuration 1 of 2") > first)
         fail_msg("not in order:\n%s", r.out);
     process_free(&r);
 }
@@ -92,8 +92,8 @@ static void what_is_done_is_known_by_all_that_it_is(void **state)
     const struct place *const p = *state;
     write_job(p, "[n]\nsystem = null\n");
     expect_sweep(p, "--json --repeat 2", 0, 2, "again");
-    expect_sweep(p, "--json --repeat 2 --resume", 0, 0, "0 runs made, 2 passed over");
-    expect_sweep(p, "--json --repeat 3 --resume", 0, 1, "1 runs made, 2 passed over");
+    expect_sweep(p, "--json --repeat 2 --resume", 0, 0, "0 runs made, 2 skipped");
+    expect_sweep(p, "--json --repeat 3 --resume", 0, 1, "1 run made, 2 skipped");
     write_job(p, "[n]\nsystem = null\nseed = 2\n");
     expect_sweep(p, "--json --resume", 0, 1, "");
     write_job(p, "[n]\nsystem = null\nquiet = yes\n");
@@ -137,7 +137,7 @@ static void several_at_a_time_are_the_same_runs(void **state)
     free(one);
     free(three);
     expect_sweep(p, "--json --jobs 3 --repeat 2", 0, 12, "12 of 12 runs");
-    expect_sweep(p, "--json --jobs 2 --repeat 2 --resume", 0, 0, "0 runs made, 12 passed over");
+    expect_sweep(p, "--json --jobs 2 --repeat 2 --resume", 0, 0, "0 runs made, 12 skipped");
 }
 
 /* A signal ends the sweep and everything it started. */
@@ -163,16 +163,16 @@ static void an_interrupted_sweep_says_how_to_continue(void **state)
 {
     const struct place *const p = *state;
     write_job(p, "[a]\nsystem = null\n[b]\nsystem = null\nepochs = 100000\n[c]\nsystem = null\nseed = 2\n");
-    struct process_result r =
-        process_shell("cd %s; mkdir 'it'\\''s'; mv job.ini 'it'\\''s/job.ini'; %s sweep 'it'\\''s/job.ini' 2>told & "
-                      "S=$!; for i in {1..300}; do grep -q 'cell 2 of 3' told && break; sleep 0.1; done; sleep 0.1; "
-                      "kill -INT $S; wait $S; echo exit $?; cat told >&2; sed -i s/100000/2/ it*/job.ini; "
-                      "C=$(sed -n 's/.*Continue with: //p' told); eval \"$C\" >/dev/null",
-                      p->dir, p->program);
+    struct process_result r = process_shell(
+        "cd %s; mkdir 'it'\\''s'; mv job.ini 'it'\\''s/job.ini'; %s sweep 'it'\\''s/job.ini' 2>told & "
+        "S=$!; for i in {1..300}; do grep -q 'configuration 2 of 3' told && break; sleep 0.1; done; sleep 0.1; "
+        "kill -INT $S; wait $S; echo exit $?; cat told >&2; sed -i s/100000/2/ it*/job.ini; "
+        "C=$(sed -n 's/.*Continue with: //p' told); eval \"$C\" >/dev/null",
+        p->dir, p->program);
     must_show(r.out, "exit 130\n");
-    must_show(r.err, "oocgnn: Interrupted: 1 runs made, 2 left. Continue with: ");
+    must_show(r.err, "oocgnn: Interrupted: 1 run made, 2 left. Continue with: ");
     must_show(r.err, " sweep 'it'\\''s/job.ini' --resume\n");
-    must_show(r.err, "oocgnn: 2 runs made, 1 passed over, 0 failed\n");
+    must_show(r.err, "oocgnn: 2 runs made, 1 skipped, 0 failed\n");
     assert_int_equal(r.exit_status, 0);
     process_free(&r);
 }
@@ -185,7 +185,7 @@ static void an_unwritable_database_is_found_first(void **state)
     struct process_result r = sweep(p, "--db /proc/nope.db");
     process_expect_all(&r, 2,
                        (const char *const[]){"--db /proc/nope.db: No such file or directory. Name a file", NULL});
-    if (strstr(r.err, "preparing") != NULL || strstr(r.err, "cell ") != NULL)
+    if (strstr(r.err, "preparing") != NULL || strstr(r.err, "configuration ") != NULL)
         fail_msg("it began:\n%s", r.err);
     process_free(&r);
 }
@@ -230,7 +230,7 @@ static void a_cell_that_is_not_there_is_refused(void **state)
 {
     const struct place *const p = *state;
     write_job(p, "[a]\nsystem = null\n");
-    expect_sweep(p, "--cell 2", 2, 0, "job.ini has 1 cells");
+    expect_sweep(p, "--cell 2", 2, 0, "job.ini has 1 configurations");
     expect_sweep(p, "--jobs 0", 2, 0, "outside 1 to 64");
 }
 

@@ -43,7 +43,7 @@ chmod +x "$dir/bin/sbatch"
 
 said=$(PATH="$dir/bin:$PATH" scripts/slurm/submit.sh "$dir/job.ini" "$dir/out" --partition=any 2>&1)
 verdict "submit: $said" $?
-[[ $said == *"2 cells: array 7"* ]]
+[[ $said == *"2 configurations: array 7"* ]]
 verdict "what submit says: $said" $?
 [ "$("$OOCGNN" report --last 9 --json --db "$dir/out/all.db" | grep -c '"status":"ok"')" -eq 2 ]
 verdict "both cells are in all.db: $(cat "$dir"/out/*.log)" $?

@@ -24,7 +24,7 @@ SHAPES = [
     r"\bwhoever\b", r"\bwhat there is\b", r"\bwhat is there\b", r"\bas far as\b", r"\bso (much|many|often)\b",
     r"\bbehind your back\b", r"\bwhat holds\b", r"\bhangs? on\b", r"\bthat is no\b", r"\bwhat is no\b", r"\bhas of\b",
     r"\bis asked of\b", r"\bof their own accord\b", r"\bthere and then\b", r"\bby so\b", r"\bonce more\b", r"\breckons?\b",
-    r"\bof that day\b", r"\bnot whole\b", r"\bcells?\b", r"\bcaps?\b", r"\bcapped\b", r"\boot\b",
+    r"\bof that day\b", r"\bnot whole\b", r"(?<!-)\bcells?\b", r"(?<!-)\bcaps?\b", r"\bcapped\b", r"\boot\b",
 ]
 SHAPE = re.compile("|".join(SHAPES), re.IGNORECASE)
 HELP_START = re.compile(

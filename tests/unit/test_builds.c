@@ -16,11 +16,11 @@ static void a_plan_is_cut_into_arguments(void **state)
 {
     (void)state;
     static const char text[] =
-        "cell 1 [small]: oocgnn run --system=null --dataset=my graph --fanout=5,5\n"
+        "configuration 1 [small]: oocgnn run --system=null --dataset=my graph --fanout=5,5\n"
         "cell 2 [a]: oocgnn run --system=gnndrive --set gnndrive.depth=2 --set gnndrive.io=direct"
         " # about 3 s: median of 2 such runs\n"
-        "cell 3 [empty]: oocgnn run\n"
-        "3 cells, 3 runs\ntime: unknown, no such run in the database\n";
+        "configuration 3 [empty]: oocgnn run\n"
+        "3 configurations, 3 runs\ntime: unknown, no such run in the database\n";
     struct gnn_build_job job;
     struct gnn_err err = {0};
     must(gnn_build_job_parse(text, &job, &err), &err);
@@ -39,7 +39,8 @@ static void a_plan_is_cut_into_arguments(void **state)
 static void a_plan_without_cells_is_none(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "0 cells, 0 runs\n", "cell 1: oocgnn run\n", "cell 1 ]: oocgnn run [\n"};
+    static const char *const texts[] = {"", "0 configurations, 0 runs\n", "configuration 1: oocgnn run\n",
+                                        "configuration 1 ]: oocgnn run [\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct gnn_build_job job;
         struct gnn_err err = {0};

@@ -280,7 +280,7 @@ static void pictures_are_inside(void **state)
     process_write_file(dir,
                        "fig-9"
                        ".md",
-                       0644, "%s", "not to be had:\nnobody has it");
+                       0644, "%s", "not available:\nnobody has it");
     char *const page = page_of(&run, 1, dir);
     check_elements(page);
     must_show(page, "<nav><a href=\"#figure-fig-8\">fig-8</a> <a href=\"#figure-fig-9\">fig-9</a> "
@@ -293,7 +293,7 @@ static void pictures_are_inside(void **state)
     must_show(page, "<tr><th>x</th><th>y, and &quot;z&quot;</th></tr>\n<tr><td>1</td><td>&lt;2&gt;</td></tr>");
     must_show(page, "<figure id=\"figure-table-2\">");
     must_show(page,
-              "<h3>fig-9</h3></figcaption>\n<pre class=\"caption\">not to be had:\nnobody has it</pre>\n</figure>");
+              "<h3>fig-9</h3></figcaption>\n<pre class=\"caption\">not available:\nnobody has it</pre>\n</figure>");
     free(page);
     process_remove_tree(dir);
     struct gnn_err err = {0};

@@ -60,8 +60,8 @@ static enum gnn_status check_groups(const struct gnn_run_host *host, bool capped
 {
     if (capped && !host->confine.memory_usable)
         return gnn_fail(err, GNN_EPERM,
-                        "--memory needs a control group: %s; or --cap program, which limits the program's own "
-                        "allocations and not the page cache",
+                        "--memory needs a control group: %s; or add `--cap program`, which limits the program's own "
+                        "allocations but not the page cache",
                         host->confine.remedy);
     if (throttled && !host->confine.io_usable)
         return gnn_fail(err, GNN_EPERM, "--device-bps and --device-iops need a writable io control group: %s",
@@ -102,8 +102,8 @@ static enum gnn_status hold_readahead(struct gnn_run_host *host, struct gnn_run_
         return GNN_OK;
     if (host->device.major == 0 || host->device.by_mount)
         return gnn_fail(err, GNN_ENOTSUP,
-                        "--device-readahead: %s lies on %s, which does not read ahead as a block device says; keep the "
-                        "dataset on ext4 or XFS, or leave it out",
+                        "--device-readahead: %s is on %s, which ignores the readahead of a block device; keep the "
+                        "dataset on ext4 or XFS, or leave the option out",
                         host->dataset_dir, host->device.file_system);
     gnn_readahead_path(host->device.major, host->device.minor, path);
     GNN_TRY(gnn_readahead_hold(path, bytes, &host->readahead, err));
@@ -118,7 +118,7 @@ static enum gnn_status start_cold(const struct gnn_run_host *host, struct gnn_ru
     if (cold && host->device.in_memory)
         return gnn_fail(
             err, GNN_ENOTSUP,
-            "%s lies on %s, in memory, so no start can be cold; keep the dataset on a disk file system (ext4, "
+            "%s is on %s, in memory, so no start can be cold; keep the dataset on a disk file system (ext4, "
             "XFS), or give --no-cold",
             host->dataset_dir, host->device.file_system);
     const char *const paths[] = {host->dataset_dir};

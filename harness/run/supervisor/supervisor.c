@@ -91,8 +91,8 @@ static enum gnn_status no_dataset(const struct supervision *s, struct gnn_err *e
     if (has_meta(name))
         return gnn_fail(
             err, GNN_ENOENT,
-            "--dataset %s: nothing of that name in %s; the directory %s here is a dataset: say --dataset ./%s", name,
-            data, name, name);
+            "--dataset %s: %s has no dataset of that name, but the directory %s here is one: use `--dataset ./%s`",
+            name, data, name, name);
     if (gnn_registry_find(name, &entry, &unknown) != GNN_OK)
         return gnn_fail(err, GNN_ENOENT, "--dataset %s: nothing of that name in %s (%s/meta is missing), and %s", name,
                         data, dir, unknown.message);
@@ -170,7 +170,7 @@ static void note_db(struct supervision *s, enum gnn_status status, const struct 
     if (status == GNN_OK || s->db_err.status != GNN_OK)
         return;
     s->db_err = *trouble;
-    gnn_log_warn("%s; the run goes on and is printed at its end", trouble->message);
+    gnn_log_warn("%s; the run continues, and its record is printed at the end", trouble->message);
 }
 
 /* Writes the points of the series that are not in the database yet, if there are at least so many. */
@@ -321,7 +321,7 @@ static void ask_to_stop(struct supervision *s, enum stop_cause cause)
     (void)!write(s->child.control_fd, &command, 1);
     gnn_run_progress_end(&s->progress);
     if (cause == STOP_INTERRUPT)
-        gnn_log_info("stopping after the current mini-batch; once more to kill");
+        gnn_log_info("stopping after the current mini-batch; press Ctrl-C again to stop at once");
 }
 
 /* Stops with the worker, which is in a group of its own and did not see the terminal's Ctrl-Z, and goes on with it. */

@@ -225,7 +225,7 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
         return gnn_fail(err, GNN_EUSAGE, "%s: more than %d run configurations", r->path, CELLS_MAX);
     struct gnn_job_cell *const cells = gnn_grow(job->cells, job->count, &job->room, sizeof *cells);
     if (cells == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "cell %u", job->count + 1);
+        return gnn_fail(err, GNN_ENOMEM, "configuration %u", job->count + 1);
     job->cells = cells;
     assert(job->count < job->room);
     struct gnn_job_cell *const cell = &job->cells[job->count++];

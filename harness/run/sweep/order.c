@@ -47,7 +47,7 @@ enum gnn_status gnn_sweep_order_open(const struct gnn_job *job, struct gnn_sweep
     out->groups = calloc(job->count + 1, sizeof *out->groups);
     enum gnn_status status = GNN_OK;
     if (workloads == NULL || placed == NULL || out->cells == NULL || out->groups == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "the order of %u cells", job->count);
+        status = gnn_fail(err, GNN_ENOMEM, "the order of %u configurations", job->count);
     GNN_NEXT(status, fill_workloads(job, workloads, err));
     if (status == GNN_OK)
         group((const workload_text *)workloads, placed, out);
