@@ -41,8 +41,8 @@ struct fault {
     int at, error;
     size_t short_bytes;
     bool all_alike;
-    unsigned slow_us;  /* what it takes */
-    unsigned later_us; /* what every later direct write takes: time for what failed to become known */
+    unsigned slow_us; /* what it takes */
+    bool awaited;     /* later direct writes wait until the error is known */
 };
 
 static struct {
@@ -50,8 +50,36 @@ static struct {
     bool is_direct[FILES_MAX]; /* by descriptor: opened for direct writes */
     int opened;                /* so many of them */
     atomic_int direct, buffered;
+    atomic_int failed;           /* thread that got the error; 0: none has */
     int reserve_error, reserved; /* of the first request for space; how many there were */
 } device;
+
+/* Returns whether a thread waits for others or has ended. */
+static bool is_idle(int thread)
+{
+    char path[64], state = 'X';
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *const file = fopen(path, "r");
+    if (file == NULL)
+        return true;
+    const bool read = fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    (void)fclose(file);
+    return !read || state == 'S';
+}
+
+/* Waits until all threads can know of the error: a refused direct write is followed by a buffered one, and after any
+ * other error its thread idles. The machine may be busy, so no fixed time is enough. */
+static void await_error(int error)
+{
+    for (int idle = 0; idle < 20;) {
+        const int failed = atomic_load(&device.failed);
+        if (failed == gettid())
+            return;
+        const bool known = error == EINVAL ? atomic_load(&device.buffered) > 0 : failed != 0 && is_idle(failed);
+        idle = known ? idle + 1 : 0;
+        (void)usleep(1000);
+    }
+}
 
 /* Stands before the C library's. What is opened past the page cache is noted and opened plainly, so that the cases are
  * the same on every file system. */
@@ -78,13 +106,14 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
     if (direct)
         assert_int_equal(((uintptr_t)data | bytes | (size_t)at) % GNN_PAGE_BYTES, 0);
     if (f->error != 0 && (direct ? count == f->at : f->all_alike)) {
+        atomic_store(&device.failed, gettid());
         errno = f->error;
         return -1;
     }
     if (f->slow_us != 0 && direct && count == f->at)
         (void)usleep(f->slow_us);
-    if (f->later_us != 0 && direct && count > f->at)
-        (void)usleep(f->later_us);
+    if (f->awaited && direct && count > f->at)
+        await_error(f->error);
     if (f->short_bytes != 0 && direct && count == f->at)
         bytes = f->short_bytes;
     return (ssize_t)syscall(SYS_pwrite64, fd, data, bytes, at);
@@ -129,7 +158,7 @@ static void write_file(const char *root, const unsigned char *data, struct fault
     *out = (struct written){.status = GNN_OK};
     device.fault = fault;
     device.opened = 0;
-    device.direct = device.buffered = 0;
+    device.direct = device.buffered = device.failed = 0;
     must(gnn_output_open(&job, 0, &output, &out->err), &out->err);
     must(gnn_out_open(&output, "indices", GNN_PAGE_BYTES, GNN_OUT_DATASET, &file, &out->err), &out->err);
     assert_int_equal(device.opened, 1);
@@ -286,7 +315,7 @@ static enum gnn_status write_items(const char *root, struct fault fault, uint32_
     *err = (struct gnn_err){.status = GNN_OK};
     device.fault = fault;
     device.opened = 0;
-    device.direct = device.buffered = 0;
+    device.direct = device.buffered = device.failed = 0;
     must(gnn_output_open(&job, 0, &output, err), err);
     const enum gnn_status status = gnn_chunks_write(&chunks, &output, meta, err);
     if (status == GNN_OK) {
@@ -308,7 +337,7 @@ static void test_chunks_are_whole_and_in_order(void **state)
         must(write_items(*state, (struct fault){.at = 0}, threads, &err), &err);
         assert_int_equal(device.direct, CHUNKS + 2); /* of the first file's last one its whole pages */
         assert_int_equal(device.buffered, 1);
-        must(write_items(*state, (struct fault){.at = 4, .error = EINVAL, .later_us = 50000}, threads, &err), &err);
+        must(write_items(*state, (struct fault){.at = 4, .error = EINVAL, .awaited = true}, threads, &err), &err);
         assert_in_range(device.direct, 4, 5 + threads + 2); /* those on their way, and the other file's */
         must(write_items(*state, (struct fault){.at = 3, .short_bytes = GNN_PAGE_BYTES}, threads, &err), &err);
         /* All others are written and summed meanwhile, as far as there are slots. */
@@ -348,7 +377,7 @@ static void test_a_chunk_that_is_not_written_fails_the_file(void **state)
         for (uint32_t threads = 1; threads < 4; threads++) {
             assert_int_equal(write_items(*state, (struct fault){.at = at, .error = EIO}, threads, &err), GNN_EIO);
             assert_non_null(strstr(err.message, "s: Input/output error"));
-            const struct fault full = {.at = at, .error = ENOSPC, .later_us = 50000};
+            const struct fault full = {.at = at, .error = ENOSPC, .awaited = true};
             assert_int_equal(write_items(*state, full, threads, &err), GNN_ENOSPC);
             assert_in_range(device.direct, at, at + (int)threads + 2);
         }
