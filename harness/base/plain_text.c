@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns how many bytes the UTF-8 character at `at` has; 0 when it is none (overlong, surrogate, cut). */
@@ -44,6 +45,17 @@ void gnn_text_make_plain(char *text)
             *at = '?';
         at += bytes == 0 ? 1 : bytes;
     }
+}
+
+const char *gnn_text_short_number(const char *value, char out[GNN_SHORT_NUMBER_BYTES])
+{
+    enum { DIGITS = 12 };
+    char *end = NULL;
+    const double number = strtod(value, &end);
+    if (end == value || *end != '\0' || strchr(value, '.') == NULL || strlen(value) <= DIGITS)
+        return value;
+    (void)snprintf(out, GNN_SHORT_NUMBER_BYTES, "%.*g", DIGITS, number);
+    return out;
 }
 
 const char *gnn_text_plain(const char *text, char *out, size_t out_bytes)

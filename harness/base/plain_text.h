@@ -14,4 +14,11 @@ const char *gnn_text_plain(const char *text, char *out, size_t out_bytes);
 /* The same in place, line ends kept. */
 void gnn_text_make_plain(char *text);
 
+enum { GNN_SHORT_NUMBER_BYTES = 32 };
+
+/* Returns `value` as a label shows it. A fraction of more than 12 characters is written to `out` with 12 significant
+ * digits, since computed values such as 0.00030000000000000003 have digits that no user chose. Any other text is
+ * returned unchanged. */
+const char *gnn_text_short_number(const char *value, char out[GNN_SHORT_NUMBER_BYTES]);
+
 #endif

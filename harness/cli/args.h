@@ -42,7 +42,7 @@ typedef enum gnn_status gnn_word_fn(void *ctx, const char *word, struct gnn_err 
 struct gnn_command_line {
     const char *usage; /* printed before the options' help; `notes` after it, or NULL */
     const char *notes;
-    const char *words; /* what a word may be, for a shell's completion, separated by blanks; NULL: a file's name */
+    const char *words; /* values of a word for a shell's completion, as in struct gnn_help_page */
     const struct gnn_option *table;
     gnn_word_fn *word;    /* NULL: it takes no words */
     const char *repeated; /* an option of the table that may stand several times, or NULL; each value goes to `value` */

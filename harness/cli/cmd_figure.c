@@ -7,6 +7,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/help.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/sweep_run.h"
 #include "harness/figure/figure.h"
@@ -637,6 +638,7 @@ int gnn_cmd_figure(int argc, char **argv)
                  "draws PNG, SVG and PDF with their CSV, and checks which of the paper's findings hold.\n"
                  "An interrupted command continues where it stopped when it is repeated.\n\n",
         .table = figure_table,
+        .words = GNN_HELP_FIGURES,
         .word = take_id,
         .repeated = "fix",
         .value = take_fix};

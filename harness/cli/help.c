@@ -3,6 +3,7 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/dataset/prepare.h"
+#include "harness/run/config.h"
 #include "harness/run/preset.h"
 #include "harness/world/profile.h"
 
@@ -154,6 +155,42 @@ void gnn_help_parameters(FILE *out)
             (void)fprintf(out, "%s.%s= ", (*s)->name, o->name);
 }
 
+/* The option's name as it is typed. */
+static const char *typed_name(const struct gnn_option *option, char name[GNN_NAME_MAX])
+{
+    (void)snprintf(name, GNN_NAME_MAX, "%s", option->name);
+    for (char *c = name; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+    return name;
+}
+
+/* Every option of a run can be the one that a comparison varies. */
+static void print_run_options(FILE *out)
+{
+    char name[GNN_NAME_MAX];
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++)
+        print_word(out, typed_name(o, name));
+}
+
+static void print_figure(void *ctx, const char *path, const char *name)
+{
+    (void)path;
+    if (strcmp(name, "tolerances") != 0)
+        print_word(ctx, name);
+}
+
+static void print_words(const char *words, FILE *out)
+{
+    struct gnn_err ignored = {0};
+    struct gnn_data_dirs found;
+    if (words == NULL || strcmp(words, GNN_HELP_FIGURES) != 0) {
+        (void)fputs(words == NULL ? "" : words, out);
+        return;
+    }
+    gnn_figure_dirs(&found);
+    (void)!gnn_data_files(found.dirs, print_figure, out, &ignored); /* those that can be read */
+}
+
 bool gnn_help_values(const struct gnn_option *option, FILE *out)
 {
     static const char *const named[] = {"system", "dataset", "preset", "profile"};
@@ -166,20 +203,13 @@ bool gnn_help_values(const struct gnn_option *option, FILE *out)
             print_named(option->name, out);
             return true;
         }
-    if (strcmp(option->name, "set") == 0) {
+    if (strcmp(option->name, "set") == 0)
         gnn_help_parameters(out);
-        return true;
-    }
-    return false;
-}
-
-/* The option's name as it is typed. */
-static const char *typed_name(const struct gnn_option *option, char name[GNN_NAME_MAX])
-{
-    (void)snprintf(name, GNN_NAME_MAX, "%s", option->name);
-    for (char *c = name; *c != '\0'; c++)
-        *c = *c == '_' ? '-' : *c;
-    return name;
+    else if (strcmp(option->name, "series") == 0)
+        print_run_options(out);
+    else
+        return false;
+    return true;
 }
 
 static bool is_path(const struct gnn_option *option)
@@ -291,7 +321,9 @@ static void print_bash(const char *command, const struct gnn_help_page *page, FI
             if (o->type == GNN_OPT_BOOL)
                 (void)fprintf(out, " --no-%s", name);
         }
-    (void)fprintf(out, "'\n        words='%s'\n        ;;\n", page->words == NULL ? "" : page->words);
+    (void)fputs("'\n        words='", out);
+    print_words(page->words, out);
+    (void)fputs("'\n        ;;\n", out);
 }
 
 /* ---- zsh ---- */
@@ -345,8 +377,11 @@ static void print_zsh(const char *command, const struct gnn_help_page *page, FIL
             print_zsh_option(o, out);
     if (page->words == NULL)
         (void)fputs("            '*:file:_files' \\\n", out);
-    else if (page->words[0] != '\0')
-        (void)fprintf(out, "            '*:word:(%s)' \\\n", page->words);
+    else if (page->words[0] != '\0') {
+        (void)fputs("            '*:word:(", out);
+        print_words(page->words, out);
+        (void)fputs(")' \\\n", out);
+    }
     (void)fputs("            '--help[what the command does]'\n        ;;\n", out);
 }
 

@@ -13,15 +13,18 @@ enum gnn_help { GNN_HELP_NONE, GNN_HELP_TEXT, GNN_HELP_MAN, GNN_HELP_BASH, GNN_H
 
 enum { GNN_HELP_PARTS_MAX = 4 };
 
+/* A page's words are the figures found when the completion is written. */
+#define GNN_HELP_FIGURES "FIGURES"
+
 struct gnn_help_page {
     const char *usage; /* with its blank line behind */
     const char *notes; /* behind the options, or NULL */
-    const char *words; /* what a word may be, separated by blanks; NULL: a file's name */
+    const char *words; /* values of a word, separated by blanks; GNN_HELP_FIGURES; NULL: a file name */
     struct {
         const char *title; /* "generating", or NULL */
         const struct gnn_option *table;
-    } parts[GNN_HELP_PARTS_MAX];  /* a part without a table ends them */
-    const char *const *groups;    /* headings in order, NULL behind: options of all parts are printed by their group */
+    } parts[GNN_HELP_PARTS_MAX]; /* a part without a table ends them */
+    const char *const *groups;   /* headings in order, NULL behind: options of all parts are printed by their group */
 };
 
 /* The kind that --help=value asks for; value NULL: text for people. GNN_EUSAGE names the kinds. */

@@ -186,8 +186,14 @@ static void print_zsh(const struct gnn_command *commands, uint32_t count)
     (void)fputs("        'help:describe a command'\n    )\n"
                 "    if ((CURRENT == 2)); then\n        _describe command commands\n        return\n    fi\n"
                 "    local command=$words[2]\n    shift words\n    ((CURRENT--))\n    case $command in\n"
-                "    (help) _describe command commands ;;\n",
+                "    (help) _describe command commands ;;\n"
+                "    esac\n"
+                "    if [[ $command == list && ${words[2]} == params ]] && ((CURRENT == 3)); then\n"
+                "        compadd -- ",
                 stdout);
+    for (const struct gnn_system *const *system = gnn_systems; *system != NULL; system++)
+        (void)fprintf(stdout, "%s ", (*system)->name);
+    (void)fputs("\n        return\n    fi\n    case $command in\n", stdout);
     ask_all(commands, count, "zsh");
     (void)fputs("    esac\n}\n_oocgnn \"$@\"\n", stdout);
 }

@@ -210,9 +210,11 @@ void gnn_facts_label(struct gnn_facts *facts)
         for (uint32_t o = 0; o < cell->config.count && system != NULL && used < sizeof cell->label; o++) {
             const struct gnn_kv *const option = &cell->config.items[o];
             const bool short_key = strncmp(option->key, system, own) == 0 && option->key[own] == '.';
+            char short_number[GNN_SHORT_NUMBER_BYTES];
             if (differs(facts, system, option))
                 used += (size_t)snprintf(cell->label + used, sizeof cell->label - used, " %s=%.*s",
-                                         option->key + (short_key ? own + 1 : 0), VALUE_SHOWN, option->value);
+                                         option->key + (short_key ? own + 1 : 0), VALUE_SHOWN,
+                                         gnn_text_short_number(option->value, short_number));
         }
         if (used >= sizeof cell->label) /* the number distinguishes labels with the same beginning */
             (void)snprintf(cell->label + sizeof cell->label - 34, 34, " ... (configuration %u)", i + 1);

@@ -125,7 +125,8 @@ static double written_gib(const struct gnn_run_record *run, const struct gnn_rec
 static double hit_percent(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
-    return 100 * gnn_record_hit_ratio(&epoch->counters);
+    const double ratio = gnn_record_hit_ratio(&epoch->counters);
+    return ratio < 0 ? (double)NAN : 100 * ratio; /* MariusGNN reads whole partitions: more rows than were requested */
 }
 
 static double peak_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)

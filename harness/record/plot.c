@@ -25,9 +25,9 @@ static const char stacked_bars_gp[] =
 #include "plots/stacked_bars.gp.inc"
     ;
 
-/* Okabe and Ito's palette: told apart by people with any kind of colour vision. */
+/* Okabe and Ito's palette, with dark grey for their yellow, which cannot be read on white. */
 static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
-                                      "#CC79A7", "#56B4E9", "#F0E442", "#999999"};
+                                      "#CC79A7", "#56B4E9", "#333333", "#999999"};
 enum { PALETTE = sizeof palette / sizeof *palette };
 
 /* A series: runs that repeat each other, by seed or plainly again. */

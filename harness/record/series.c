@@ -106,6 +106,11 @@ static void free_lists(struct gnn_kv_list *lists, uint32_t count)
     free(lists);
 }
 
+static bool is_digest(const char *key)
+{
+    return strstr(key, ".digest") != NULL;
+}
+
 static bool differ(const char *a, const char *b)
 {
     return a != NULL && b != NULL && strcmp(a, b) != 0;
@@ -164,7 +169,25 @@ static enum gnn_status find_varied(struct labelling *l, struct gnn_err *err)
     return status;
 }
 
-/* Whether entry i of its list has to stand in the label of series s. */
+/* Returns true if the series s and `other` differ in an option that explains why this digest differs: another dataset
+ * or scale, another profile. The option says more to a reader than the digest. */
+static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, const char *digest)
+{
+    static const struct {
+        const char *digest, *option;
+    } causes[] = {{"dataset.digest", "dataset"},
+                  {"dataset.digest", "scale"},
+                  {"dataset.digest", "dim"},
+                  {"profile.digest", "profile"},
+                  {"costs.digest", "compute"}};
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (strcmp(causes[i].digest, digest) == 0 && differ(gnn_kv_get(&l->lists[l->first[s]], causes[i].option),
+                                                            gnn_kv_get(&l->lists[l->first[other]], causes[i].option)))
+            return true;
+    return false;
+}
+
+/* Returns true if entry i of its list is part of the label of series s. */
 static bool is_named(const struct labelling *l, uint32_t s, uint32_t i)
 {
     const struct gnn_kv_list *const list = &l->lists[l->first[s]];
@@ -174,7 +197,8 @@ static bool is_named(const struct labelling *l, uint32_t s, uint32_t i)
     const bool is_told = IS_ONE_OF(pair->key, told);
     for (uint32_t other = 0; other < l->series; other++) {
         const bool own = same_system(&l->runs[l->first[s]], &l->runs[l->first[other]]);
-        if ((own || !is_told) && differ(pair->value, counterpart(&l->lists[l->first[other]], list, i)))
+        if ((own || !is_told) && differ(pair->value, counterpart(&l->lists[l->first[other]], list, i)) &&
+            !is_explained(l, s, other, pair->key))
             return true;
     }
     return false;
@@ -188,14 +212,14 @@ static void write_label(const struct labelling *l, uint32_t s, char label[GNN_SE
                                    run->variant[0] == '\0' ? "" : " ", run->variant);
     for (uint32_t i = 0; i < list->count; i++) {
         const struct gnn_kv *const kv = &list->items[i];
-        const bool digest = strstr(kv->key, ".digest") != NULL;
         const size_t own = strlen(run->system);
         /* The system's name stands before it already. */
         const bool short_key = strncmp(kv->key, run->system, own) == 0 && kv->key[own] == '.';
+        char short_number[GNN_SHORT_NUMBER_BYTES];
         if (used < GNN_SERIES_LABEL_BYTES && is_named(l, s, i))
-            used +=
-                (size_t)snprintf(label + used, GNN_SERIES_LABEL_BYTES - used, " %s=%.*s",
-                                 kv->key + (short_key ? own + 1 : 0), digest ? DIGEST_SHOWN : VALUE_SHOWN, kv->value);
+            used += (size_t)snprintf(
+                label + used, GNN_SERIES_LABEL_BYTES - used, " %s=%.*s", kv->key + (short_key ? own + 1 : 0),
+                is_digest(kv->key) ? DIGEST_SHOWN : VALUE_SHOWN, gnn_text_short_number(kv->value, short_number));
     }
     if (used >= GNN_SERIES_LABEL_BYTES) /* too much differs: the run's record has it all */
         (void)snprintf(label + GNN_SERIES_LABEL_BYTES - 40, 40, " ... (run %" PRId64 ")", run->run_id);

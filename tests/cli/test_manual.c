@@ -187,6 +187,11 @@ static void bash_completes(void **state)
         {"oocgnn run --batch _", "\n"},
         {"oocgnn list prof", "profiles\n"},
         {"oocgnn list params gnnd", "gnndrive\n"},
+        {"oocgnn figure gnndrive-fig1",
+         "gnndrive-fig10\ngnndrive-fig11\ngnndrive-fig12\ngnndrive-fig13\ngnndrive-fig14\n"},
+        {"oocgnn figure toler", ""},
+        {"oocgnn report --series memo", "memory\n"},
+        {"oocgnn report --series compute-t", "compute-threads\n"},
         {"oocgnn sweep workloads/smo", "workloads/smoke.ini\n"},
         {"oocgnn report --db workloads/smo", "workloads/smoke.ini\n"},
     };
@@ -238,12 +243,14 @@ static void zsh_completes(void **state)
     process_write_file(dir, "typist.zsh", 0644, "%s", typist);
     struct process_result r = process_shell(
         "%s completion zsh >%s/_oocgnn; " HANG_TIMEOUT " zsh -f %s/typist.zsh %s 'oocgnn compa' 'oocgnn run --memo' "
-        "'oocgnn run --system gnnd' 'oocgnn list prof' 'oocgnn report --ht' >%s/typed 2>&1; cat %s/out",
+        "'oocgnn run --system gnnd' 'oocgnn list prof' 'oocgnn report --ht' "
+        "'oocgnn list params gnnd' 'oocgnn figure agnes-tab' >%s/typed 2>&1; cat %s/out",
         process_program(), dir, dir, dir, dir, dir);
     process_remove_tree(dir);
     free(dir);
     assert_string_equal(r.out, "ready\noocgnn compare\noocgnn run --memory\noocgnn run --system gnndrive\n"
-                               "oocgnn list profiles\noocgnn report --html\n");
+                               "oocgnn list profiles\noocgnn report --html\n"
+                               "oocgnn list params gnndrive\noocgnn figure agnes-table2\n");
     process_free(&r);
 }
 

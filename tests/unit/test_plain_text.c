@@ -50,8 +50,31 @@ static void a_cut_text_is_plain(void **state)
     assert_string_equal(lines, "one\ntwo??");
 }
 
+static void computed_fractions_are_short(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value, *shown;
+    } cases[] = {
+        {"0.00030000000000000003", "0.0003"},
+        {"0.30000000000000004", "0.3"},
+        {"123456789.12345678", "123456789.123"},
+        {"-1.2345678901234567e-08", "-1.23456789012e-08"},
+        {"0.003", "0.003"},
+        {"12345678901234567890", "12345678901234567890"}, /* not a fraction: every digit counts */
+        {"0.12345678901234x", "0.12345678901234x"},
+        {"papers100m-0.001234567890", "papers100m-0.001234567890"},
+        {"gnndrive.paper/gpu", "gnndrive.paper/gpu"},
+        {"", ""},
+    };
+    char out[GNN_SHORT_NUMBER_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(gnn_text_short_number(cases[i].value, out), cases[i].shown);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_by_hand), cmocka_unit_test(a_cut_text_is_plain)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_by_hand), cmocka_unit_test(a_cut_text_is_plain),
+                                       cmocka_unit_test(computed_fractions_are_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,6 +307,27 @@ static void unlike_runs_are_series_of_their_own(void **state)
     }
 }
 
+/* A dataset's scale says what its digest does; a computed learning rate has no digits that nobody chose. */
+static void labels_are_short(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[3];
+    struct gnn_err err = {0};
+    three_runs(runs);
+    for (uint32_t i = 0; i < 3; i++) {
+        must(gnn_kv_set(&runs[i].config, "lr", i == 2 ? "0.00030000000000000003" : "0.003", &err), &err);
+        runs[i].scale_divisor = i == 2 ? 1000 : 100;
+    }
+    must(gnn_kv_set(&runs[2].environment, "dataset.digest", "0123456789", &err), &err);
+    static const char *const labels[] = {"gnndrive scale=1/100 lr=0.003", "gnndrive scale=1/1000 lr=0.0003"};
+    expect_series(runs, 3, labels, 2);
+    runs[2].scale_divisor = 100; /* other bytes under the same name are a difference of their own */
+    static const char *const changed[] = {"gnndrive lr=0.003 dataset.digest=7c4f921d",
+                                          "gnndrive lr=0.0003 dataset.digest=01234567"};
+    expect_series(runs, 3, changed, 2);
+    free_runs(runs, 3);
+}
+
 static void columns_keep_runs_apart_too(void **state)
 {
     (void)state;
@@ -655,6 +676,7 @@ int main(void)
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
         cmocka_unit_test(unlike_runs_are_series_of_their_own),
+        cmocka_unit_test(labels_are_short),
         cmocka_unit_test(columns_keep_runs_apart_too),
         cmocka_unit_test(systems_of_unlike_options_are_named),
         cmocka_unit_test(a_series_varies_one_option),
