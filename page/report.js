@@ -152,7 +152,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
   // ---- time series ----
   const draw = () => {
     const column = $("column").value, chosen = [byId.get($("one").value)];
-    if ($("beside").checked) chosen.push(byId.get($("second").value));
+    if ($("with-b").checked) chosen.push(byId.get($("second").value));
     const lists = chosen.filter(run => run.series[column] && run.series.time_ns);
     if (!lists.length) { $("series").innerHTML = '<p class="soft">This run has no time series: it was shorter than an interval.</p>'; return; }
     const width = 900, height = 300, left = 70, bottom = 24, top = 10;
@@ -227,7 +227,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
 
   for (const row of rows) row.addEventListener("click", () => { $("one").value = row.dataset.run; show(); });
   $("one").addEventListener("input", show);
-  for (const id of ["column", "beside"]) $(id).addEventListener("input", draw);
+  for (const id of ["column", "with-b"]) $(id).addEventListener("input", draw);
   for (const id of ["first", "second"]) $(id).addEventListener("input", () => { difference(); draw(); });
   $("one").value = String(runs[runs.length - 1].id);
   $("second").value = String(runs[runs.length - 1].id);

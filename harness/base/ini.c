@@ -132,8 +132,7 @@ static int on_entry(void *ctx, const char *section, const char *key, const char 
     if (p->status != GNN_OK)
         return 0;
     if (p->ini->section_count == 0 || strcmp(p->ini->sections[p->ini->section_count - 1].view.name, section) != 0)
-        return refuse(p, "key \"", key,
-                      "\" stands outside a section; a section starts with [name] at the line's start");
+        return refuse(p, "key \"", key, "\" is outside a section; a section starts with [name] at the start of a line");
     return key == NULL || value == NULL ? refuse(p, "expected key = value", "", "") : add_entry(p, key, value);
 }
 

@@ -117,7 +117,7 @@ static const struct step {
     {"storage, by fio", gnn_bench_storage},
     {"memory", gnn_bench_memory},
     {"page faults and buffered reads", gnn_bench_pages}, /* needs the data file */
-    {"reclaim under a cap", gnn_bench_reclaim},          /* needs the data file */
+    {"reclaim under a memory limit", gnn_bench_reclaim}, /* needs the data file */
     {"reads through a ring", gnn_bench_ring},            /* needs the cost of a system call */
     {"sampling", gnn_bench_sampling},
     {"locks and threads", gnn_bench_threads},

@@ -283,7 +283,7 @@ static void explain(int ended, const char *section, char *text, size_t text_byte
         (void)snprintf(text, text_bytes, "valgrind is not installed: apt-get install valgrind");
     else if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGILL)
         (void)snprintf(text, text_bytes,
-                       "valgrind does not know an instruction of this build: build with make ARCH=x86-64-v3");
+                       "valgrind does not support an instruction of this build; build with: make ARCH=x86-64-v3");
     else if (ended != 0)
         (void)snprintf(text, text_bytes, "the worker of [%s] ended under valgrind with %s %d", section,
                        WIFEXITED(ended) ? "status" : "signal", WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));

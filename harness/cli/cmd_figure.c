@@ -37,7 +37,7 @@ _Static_assert(sizeof(enum gnn_world_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE 
 static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WORLD_SIMULATED] = "simulated", NULL};
 
 /* What stands for "not given". */
-#define OF_THE_FIGURE "as the figure says"
+#define OF_THE_FIGURE "from the figure"
 
 #define OPTION(...) GNN_OPTION(figure_config, __VA_ARGS__)
 

@@ -133,7 +133,7 @@ static void look_at_blas(struct doctor *d)
     const char *const better = gnn_blas_better_kernels(&facts);
     const bool slow = strcmp(facts.taken, "Prescott") == 0;
     if (facts.told_here)
-        (void)snprintf(who, sizeof who, ", which this program names: the library does not know this processor");
+        (void)snprintf(who, sizeof who, ", chosen by this program: the library does not recognise this processor");
     else if (facts.told != NULL)
         (void)snprintf(who, sizeof who, ", by OPENBLAS_CORETYPE=%.60s", facts.told);
     if (better != NULL)

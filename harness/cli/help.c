@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { HELP_COLUMN = 34, PAGE_COLUMNS = 120, HELP_BYTES = 1024 };
-_Static_assert(HELP_COLUMN < PAGE_COLUMNS / 2, "room for the text beside the names");
+_Static_assert(HELP_COLUMN < PAGE_COLUMNS / 2, "room for the text after the names");
 
 enum gnn_status gnn_help_kind(const char *value, enum gnn_help *out, struct gnn_err *err)
 {

@@ -188,8 +188,8 @@ enum gnn_status gnn_compare_time(const char *cell, const char *metric, const str
                  words[s->verdict], 100 * (s->ratio - 1), 100 * (s->low - 1), 100 * (s->high - 1), s->count, s->p);
     if (s->verdict == GNN_AB_UNSURE && used > 0 && (size_t)used < sizeof change.text)
         (void)snprintf(change.text + used, sizeof change.text - (size_t)used,
-                       "; pairs spread by %.1f %%: about %u would tell %.1f %%", 100 * s->spread,
-                       gnn_pairs_needed(s->spread, plan->limit), 100 * plan->limit);
+                       "; pairs spread by %.1f %%: a change of %.1f %% needs about %u pairs", 100 * s->spread,
+                       100 * plan->limit, gnn_pairs_needed(s->spread, plan->limit));
     out->series++;
     out->unsure += s->verdict == GNN_AB_UNSURE ? 1 : 0;
     return add(out, &change, err);

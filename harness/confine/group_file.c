@@ -14,7 +14,7 @@
 
 enum { PATH_BYTES = 1280, TEXT_BYTES = 16384 };
 
-_Static_assert((UINT64_C(1) << 62) < GNN_UNKNOWN, "a limit is told from an unknown one");
+_Static_assert((UINT64_C(1) << 62) < GNN_UNKNOWN, "a limit differs from an unknown one");
 
 /* No snprintf: gnn_group_file_write serves a child between fork and exec. */
 static bool join(char path[PATH_BYTES], const char *dir, const char *name)

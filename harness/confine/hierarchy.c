@@ -326,7 +326,7 @@ uint64_t gnn_confine_effective_bytes(const struct gnn_confine *confine)
 void gnn_confine_describe(const struct gnn_confine *confine, FILE *out)
 {
     static const char *const kinds[] = {"none", "cgroup v1", "cgroup v2"};
-    (void)fprintf(out, "memory cap: %s%s, %s\n", kinds[confine->memory], confine->hybrid ? " (hybrid)" : "",
+    (void)fprintf(out, "memory limit: %s%s, %s\n", kinds[confine->memory], confine->hybrid ? " (hybrid)" : "",
                   confine->memory_usable ? "usable" : "not usable");
     (void)fprintf(out, "device throttle and I/O counts: %s, %s\n", kinds[confine->io],
                   confine->io_usable ? "usable" : "not usable");

@@ -61,14 +61,15 @@ static void suggest(const struct gnn_import_source *source, char *text, size_t t
                    slash == NULL ? "." : source->from);
     text[0] = '\0';
     if (is_file && takes(source->format, above)) {
-        (void)snprintf(text, text_bytes, "; name the directory it lies in");
+        (void)snprintf(text, text_bytes, "; name the directory that contains it");
         return;
     }
     for (int both = 0; both < (is_file ? 2 : 1); both++)
         for (int format = 0; format < FORMATS; format++)
             if (takes((enum gnn_import_format)format, both != 0 ? above : source->from)) {
                 (void)snprintf(text, text_bytes, "; %s--format %s",
-                               both != 0 ? "name the directory it lies in, with " : "say ", gnn_import_formats[format]);
+                               both != 0 ? "name the directory that contains it, with " : "say ",
+                               gnn_import_formats[format]);
                 return;
             }
 }

@@ -354,7 +354,7 @@ static enum gnn_status check_reach(const struct gnn_procedural_config *config, s
         {"coupling", c->coupling, -1, 1},
         {"votes", c->votes, 0, c->mutual ? 0 : VOTES_MAX},
         {"clique share", c->clique_share, 0, c->mutual ? 1 : 0},
-        {"locality beside a reach", config->locality, 0, 0},
+        {"locality with a reach", config->locality, 0, 0},
     };
     if (c->share == 0)
         return GNN_OK;

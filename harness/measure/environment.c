@@ -39,7 +39,7 @@ const char *gnn_build_text(void)
     return GNN_VERSION " (commit " GNN_BUILD_REVISION ", " GNN_BUILD_FLAGS ")";
 }
 
-_Static_assert(sizeof(rlim_t) <= sizeof(uint64_t), "a limit is told as a number");
+_Static_assert(sizeof(rlim_t) <= sizeof(uint64_t), "a limit fits a number");
 
 /* "" is unknown. */
 static enum gnn_status set_text(struct gnn_kv_list *out, const char *key, const char *value, struct gnn_err *err)

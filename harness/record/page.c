@@ -41,7 +41,7 @@ static const char after_list[] =
     "<div id=\"run\"></div></section>\n"
     "<section class=\"script\" hidden><h2>Time series</h2>\n<form class=\"screen\">"
     "<label>of the run above<select id=\"column\"></select></label>"
-    "<label>beside it run B of below<input type=\"checkbox\" id=\"beside\"></label></form>\n<div "
+    "<label>compare with run B below<input type=\"checkbox\" id=\"with-b\"></label></form>\n<div "
     "id=\"series\"></div></section>\n"
     "<section class=\"script\" hidden><h2>Difference of two runs</h2>\n<form class=\"screen\">"
     "<label>A<select id=\"first\"></select></label><label>B<select id=\"second\"></select></label></form>\n"
@@ -79,7 +79,7 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
     const uint64_t epoch_ns = gnn_run_epoch_ns(run);
     (void)fprintf(out, "<tr data-run=\"%" PRId64 "\"><td class=\"n\">%" PRId64 "</td>", run->run_id, run->run_id);
     (void)snprintf(text, sizeof text, "%s%s%s%s", run->system, run->variant[0] == '\0' ? "" : " ", run->variant,
-                   gnn_run_cap_not_enforced(run) ? " (cap not enforced)" : "");
+                   gnn_run_cap_not_enforced(run) ? " (limit not enforced)" : "");
     put_cell(text, "", out);
     (void)snprintf(text, sizeof text, "%s %s", run->dataset, run->model);
     put_cell(text, "", out);

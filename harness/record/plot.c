@@ -190,7 +190,7 @@ static const char *missing_word(const struct group *group)
     if (usable(last)) /* it ran, and had no such epoch */
         return "none";
     if (last->status == GNN_RUN_OK && gnn_run_cap_not_enforced(last))
-        return "cap not enforced";
+        return "limit not enforced";
     return words[last->status] != NULL ? words[last->status] : "invalid";
 }
 

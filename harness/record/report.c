@@ -105,7 +105,7 @@ static void grid_print(const struct grid *grid, enum gnn_report_style style, FIL
 static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
 {
     grid_set(grid, column, "%.40s%s%.20s%s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant,
-             gnn_run_cap_not_enforced(run) ? " (cap not enforced)" : "");
+             gnn_run_cap_not_enforced(run) ? " (limit not enforced)" : "");
 }
 
 /* How far from the least a run is (docs/floor.md): a column each where some run tells. */
@@ -383,7 +383,8 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
     }
     for (uint32_t i = 0; i < count; i++)
         if (gnn_run_cap_not_enforced(&runs[i]))
-            (void)fprintf(out, "run %" PRId64 " had the whole machine's page cache: set it beside no other run\n",
+            (void)fprintf(out,
+                          "run %" PRId64 " had the whole machine's page cache: do not compare it with other runs\n",
                           runs[i].run_id);
 }
 

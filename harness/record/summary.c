@@ -250,10 +250,10 @@ static void say_cap(const struct gnn_run_record *run, char *text, size_t text_by
 {
     char bytes[32];
     if (run->cap_bytes == GNN_UNKNOWN) {
-        say(text, text_bytes, "no memory cap");
+        say(text, text_bytes, "no memory limit");
         return;
     }
-    say(text, text_bytes, "cap %s (%s%s)", gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
+    say(text, text_bytes, "memory limit %s (%s%s)", gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
         gnn_run_cap_not_enforced(run)     ? "not enforced; the page cache has the whole machine"
         : run->cap_enforcement[0] == '\0' ? "enforcement unknown"
                                           : run->cap_enforcement,

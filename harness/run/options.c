@@ -99,7 +99,7 @@ const struct gnn_option gnn_run_options[] = {
            .source = "GNNDrive's released GAT script"),
     OPTION(MODEL, "gat-width-total", BOOL, gat_width_total, "no",
            .help = "Divide the hidden width by the heads instead of giving it to each head",
-           .source = "choice beside GNNDrive's"),
+           .source = "alternative to GNNDrive's choice"),
     OPTION(MODEL, "gcn-norm", CHOICE, gcn_norm, "released", .choices = gcn_norms,
            .help = "Column factor of GCN's edge weights", .source = "GNNDrive's released GCN script"),
     OPTION(MODEL, "dropout", F64, dropout, "0.5", .max = 0.99, .help = "Dropout rate after each hidden layer",

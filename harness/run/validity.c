@@ -80,13 +80,15 @@ static bool cap_respected(const struct context *c)
     /* The kernel rounds the limit to pages. */
     const uint64_t limit_bytes = c->run->cap_read_back_bytes;
     if (limit_bytes == GNN_UNKNOWN || limit_bytes > c->run->cap_bytes)
-        return BROKEN(c, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B", c->run->cap_bytes, limit_bytes);
+        return BROKEN(c, "the memory limit of %" PRIu64 " B was read back as %" PRIu64 " B", c->run->cap_bytes,
+                      limit_bytes);
     const uint64_t peaks[] = {c->run->counters.peak_memory_bytes, c->facts->peak_bytes};
     uint64_t peak_bytes = 0;
     for (size_t i = 0; i < 2; i++)
         peak_bytes = peaks[i] == GNN_UNKNOWN ? peak_bytes : gnn_max_u64(peak_bytes, peaks[i]);
     if (peak_bytes > c->run->cap_bytes)
-        return BROKEN(c, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B", peak_bytes, c->run->cap_bytes);
+        return BROKEN(c, "peak memory %" PRIu64 " B exceeds the memory limit of %" PRIu64 " B", peak_bytes,
+                      c->run->cap_bytes);
     return true;
 }
 

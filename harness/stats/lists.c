@@ -30,7 +30,7 @@ struct gnn_lists {
     struct content_source content;
 };
 
-_Static_assert(offsetof(struct content_source, base) == 0, "a source is cast to what holds it");
+_Static_assert(offsetof(struct content_source, base) == 0, "a source is cast to its container");
 
 /* ---- a computed graph ---- */
 

@@ -90,7 +90,7 @@ static void put_reach(const struct gnn_stats_heading *h, const struct gnn_stats 
     put_row(out, what, (double)s->windows_reached / (double)s->windows);
     put_row(out, "entries of the reach's lists that join a class", s->same_class);
     put_row(out, "lists that are as long as their node is popular (below 0: as short)", s->coupling);
-    put_row(out, "neighbours of a training node in whose list it stands too", s->trees.mutual);
+    put_row(out, "neighbours of a training node that have it as a neighbour too", s->trees.mutual);
     put_row(out, "entries of their lists that a tree of 10 by 10 names again", s->trees.again);
 }
 

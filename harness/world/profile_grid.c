@@ -61,7 +61,7 @@ static enum gnn_status parse_row(struct parse *p, const struct gnn_ini_entry *en
     size_t len;
     GNN_TRY(gnn_profile_check_source(p, entry, &len));
     if (storage->depth_count == 0)
-        return gnn_profile_refuse(p, entry, "read_depths stands before the first row of the grid");
+        return gnn_profile_refuse(p, entry, "read_depths must come before the first row of the grid");
     if (at == GNN_PROFILE_SIZES_MAX)
         return gnn_profile_refuse(p, entry, "more than 16 sizes");
     if (!gnn_profile_value(UNIT_BYTES, size_text, strlen(size_text), &size) || size == 0 || size > UINT64_C(1) << 30 ||
@@ -86,7 +86,7 @@ static enum gnn_status parse_scattered(struct parse *p, const struct gnn_ini_ent
     while (at < storage->size_count && storage->size_bytes[at] != size)
         at++;
     if (!is_size || at == storage->size_count)
-        return gnn_profile_refuse(p, entry, "the row read_us of this size stands before it");
+        return gnn_profile_refuse(p, entry, "the row read_us of this size must come before it");
     if (storage->scattered_ps[at][0] != 0)
         return gnn_profile_refuse(p, entry, "a second row for one size");
     return parse_times(p, entry, len, storage->scattered_ps[at]);

@@ -138,7 +138,7 @@ enum gnn_status gnn_profile_check_source(struct parse *p, const struct gnn_ini_e
         if (strlen(*word) == word_len && strncmp(*word, source, word_len) == 0)
             return source[word_len] == '\0' || source[word_len] == ':'
                        ? GNN_OK
-                       : gnn_profile_refuse(p, entry, "what follows the source stands behind a colon");
+                       : gnn_profile_refuse(p, entry, "a colon must separate the source from what follows");
     return gnn_profile_refuse(p, entry,
                               "a figure is followed by its source: stated, datasheet, measured, derived or assumed");
 }

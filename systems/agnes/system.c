@@ -22,7 +22,8 @@ static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config,
 {
     struct agnes_sizes sizes;
     GNN_TRY(agnes_size(config, 0, &sizes, plan, err));
-    gnn_plan_part(plan, "preparing of the layout", "agnes.layout=input, or prepare it by a run with a larger cap",
+    gnn_plan_part(plan, "preparing of the layout",
+                  "agnes.layout=input, or prepare it by a run with a larger memory limit",
                   agnes_layout_least_bytes(env, config))
         ->phases = 1 << AGNES_PREPARING;
     return GNN_OK;

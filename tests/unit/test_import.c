@@ -447,7 +447,7 @@ static void test_the_kind_of_input_comes_first(void **state)
         {GNN_IMPORT_OGB, "snap", ogb, ", and this is a directory without it; say --format snap", GNN_EUSAGE},
         {GNN_IMPORT_OGB, "triples", ogb, ", and this is a directory without it; say --format triples", GNN_EUSAGE},
         {GNN_IMPORT_OGB, "list.txt", ogb, ", and this is a file; say --format snap", GNN_EUSAGE},
-        {GNN_IMPORT_OGB, "ogb/edge_index.npy", ogb, "a NumPy file; name the directory it lies in", GNN_EUSAGE},
+        {GNN_IMPORT_OGB, "ogb/edge_index.npy", ogb, "a NumPy file; name the directory that contains it", GNN_EUSAGE},
         {GNN_IMPORT_OGB, "nosuch", ogb,
          "nosuch: No such file or directory; --format ogb takes a directory with "
          "edge_index.npy (maybe .gz)",
@@ -456,15 +456,15 @@ static void test_the_kind_of_input_comes_first(void **state)
          GNN_EFORMAT},
         {GNN_IMPORT_SNAP, "empty", snap, ", and this is a directory without it", GNN_EUSAGE},
         {GNN_IMPORT_SNAP, "ogb", snap, "; say --format ogb", GNN_EUSAGE},
-        {GNN_IMPORT_SNAP, "ogb/edge_index.npy", snap, "a NumPy file; name the directory it lies in, with --format ogb",
-         GNN_EUSAGE},
+        {GNN_IMPORT_SNAP, "ogb/edge_index.npy", snap,
+         "a NumPy file; name the directory that contains it, with --format ogb", GNN_EUSAGE},
         {GNN_IMPORT_SNAP, "words.txt", "words.txt:2: ", "not two node IDs: 'a b'", GNN_EFORMAT},
         {GNN_IMPORT_SNAP, "bytes", "bytes:1: ", "not a line of text", GNN_EFORMAT},
         {GNN_IMPORT_SNAP, "nosuch", snap, "(maybe .gz)", GNN_ENOENT},
         {GNN_IMPORT_SNAP, "list.txt", "list.txt has no labels", ": --classes C draws random ones", GNN_EUSAGE},
         {GNN_IMPORT_SNAP, "snap", "snap has no labels", ": --classes C draws random ones", GNN_EUSAGE},
         {GNN_IMPORT_TRIPLES, "ogb", triples, "; say --format ogb", GNN_EUSAGE},
-        {GNN_IMPORT_TRIPLES, "triples/train.txt", triples, "a file; name the directory it lies in", GNN_EUSAGE},
+        {GNN_IMPORT_TRIPLES, "triples/train.txt", triples, "a file; name the directory that contains it", GNN_EUSAGE},
         {GNN_IMPORT_TRIPLES, "nosuch", triples, "train_hrt.npy", GNN_ENOENT},
     };
     write_kinds(*state);

@@ -47,7 +47,7 @@ static void table_of_a_comparison(void **state)
     must_show(text, "61.00\n");
     must_show(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
     must_show(text, "from run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
-                    "fan-out 10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
+                    "fan-out 10,10,10, memory limit 320 MiB (cgroup-v1), cold start, compute cpu\n");
     assert_null(strstr(text, "from run 42")); /* the same */
     free(text);
     text = report_text(runs, 2, GNN_REPORT_MARKDOWN);
@@ -87,7 +87,7 @@ static void one_run_is_a_block(void **state)
     must_show(text, "limit 320 MiB (cgroup-v1)\n");
     must_show(text,
               "  conditions      measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out\n"
-              "                  10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
+              "                  10,10,10, memory limit 320 MiB (cgroup-v1), cold start, compute cpu\n");
     must_show(text, "  time            I/O wait 43.7 % of the workers' time\n"); /* nothing probed the CPU */
     must_show(text, "\nStages: ");
     assert_null(strstr(text, "Percentiles"));
@@ -237,7 +237,7 @@ static void summaries(void **state)
     run.cap_bytes = GNN_UNKNOWN;
     char caption[GNN_CAPTION_BYTES];
     gnn_run_caption(&run, caption, sizeof caption);
-    must_show(caption, "no memory cap, warm start, disk limited to 100 MiB/s");
+    must_show(caption, "no memory limit, warm start, disk limited to 100 MiB/s");
     gnn_run_record_free(&run);
 }
 
@@ -507,7 +507,7 @@ static void pictures_of_a_comparison(void **state)
     assert_file_shows(place, "epoch-time.svg", "gnndrive");
     assert_file_shows(place, "epoch-time.svg", "OOM");
     assert_file_shows(place, "epoch-time.svg", "scale 1/100");
-    assert_file_shows(place, "epoch-time.svg", "cap 320 MiB (cgroup-v1)");
+    assert_file_shows(place, "epoch-time.svg", "memory limit 320 MiB (cgroup-v1)");
     assert_file_shows(place, "epoch-time.svg", "1 to 2 runs of each series");
     assert_file_shows(place, "stage-split.svg", "wait: I/O");
     assert_file_shows(place, "stage-split.svg", "extract");
@@ -547,7 +547,7 @@ static void a_picture_of_two_worlds(void **state)
     char *text = file_text(place, "epoch-time.gp");
     for (char *c = text; (c = strstr(c, "\\n")) != NULL;)
         memcpy(c, " ", 1), memmove(c + 1, c + 2, strlen(c + 2) + 1); /* where lines are broken is free */
-    must_show(text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, cap 320 MiB "
+    must_show(text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, memory limit 320 MiB "
                     "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
                     "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
                     "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
@@ -601,10 +601,10 @@ static void a_cap_that_nothing_enforced_is_marked(void **state)
     (void)snprintf(runs[0].cap_enforcement, sizeof runs[0].cap_enforcement, "in-program");
     fake_run(&runs[1], "gnndrive", 10, 1, 1);
     char *text = report_text(runs, 2, GNN_REPORT_TEXT);
-    must_show(text, "pygplus (cap not enforced)  papers100m sage ");
-    must_show(text, "  gnndrive                    papers100m sage ");
-    must_show(text, "cap 320 MiB (not enforced; the page cache has the whole machine)");
-    must_show(text, "had the whole machine's page cache: set it beside no other run\n");
+    must_show(text, "pygplus (limit not enforced)  papers100m sage ");
+    must_show(text, "  gnndrive                      papers100m sage ");
+    must_show(text, "memory limit 320 MiB (not enforced; the page cache has the whole machine)");
+    must_show(text, "had the whole machine's page cache: do not compare it with other runs\n");
     free(text);
     for (int i = 0; i < 2; i++)
         ids[i] = store(place->handle, &runs[i]);
@@ -614,7 +614,7 @@ static void a_cap_that_nothing_enforced_is_marked(void **state)
         skip_test("gnuplot is not installed");
     err = (struct gnn_err){0};
     must(plot(place, ids, 2, &err), &err);
-    assert_file_shows(place, "epoch-time.dat", "epoch\tNaN\tNaN\tNaN\t0\tcap not enforced\t11.5\t");
+    assert_file_shows(place, "epoch-time.dat", "epoch\tNaN\tNaN\tNaN\t0\tlimit not enforced\t11.5\t");
     char *split = file_text(place, "stage-split.dat");
     assert_null(strstr(split, "pygplus"));
     free(split);

@@ -62,7 +62,7 @@ void gnn_disturbance_look(struct gnn_disturbance *d, pid_t worker, uint64_t limi
     }
     if (!d->left_group && d->group != NULL && !is_in_group(worker, d->group)) {
         d->left_group = true;
-        TELL(d, run, "somebody took the worker out of its control group %s: it ran without its cap", d->group);
+        TELL(d, run, "somebody took the worker out of its control group %s: it ran without its memory limit", d->group);
     }
     if (!d->stopped && was_stopped(worker)) {
         d->stopped = true;
