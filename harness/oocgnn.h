@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Words everyone shares: status, error context, node IDs, limits. No state.
+/* Definitions that all parts share: status, error context, node IDs, limits. Holds no state.
  *
- * Errors are results. A function that can fail returns enum gnn_status, takes a struct gnn_err * last and fills it
- * before returning; values come back through pointers. The first error wins: filling a struct that already holds
- * one keeps the old text. A struct gnn_err belongs to one thread. */
+ * Errors are results. A function that can fail returns enum gnn_status, and takes a struct gnn_err * as its last
+ * parameter. It fills the struct before it returns. Other results come back through pointers. The first error wins: a
+ * struct that already holds an error keeps its text. A struct gnn_err belongs to one thread. */
 #ifndef OOCGNN_H
 #define OOCGNN_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Of the small inline functions that host code and CUDA kernels share. */
+/* Qualifier of small inline functions that host code and CUDA kernels share. */
 #ifdef __CUDACC__
 #define GNN_DEVICE __host__ __device__
 #else
@@ -32,27 +32,28 @@ enum {
 
 #define GNN_NODE_NONE UINT32_MAX
 
-/* A count, size or time nobody measured: NULL in the record, never 0. For a double it is NAN. */
+/* Value of a count, size or time that was not measured. It is stored as NULL in the record, never as 0. For a double
+ * the value is NAN. */
 #define GNN_UNKNOWN UINT64_MAX
 
 enum gnn_status {
     GNN_OK = 0,
-    GNN_EUSAGE,     /* the user asked for something that does not exist or cannot be: exit 2 */
+    GNN_EUSAGE,     /* the user asked for something that does not exist or is not valid: exit 2 */
     GNN_ENOENT,     /* a file or directory is missing */
     GNN_EIO,        /* the kernel reported a failed read or write */
     GNN_ESHORT,     /* fewer bytes than promised, and no more to come */
-    GNN_EFORMAT,    /* bytes that are not what their header or meta file says */
-    GNN_ENOMEM,     /* the allocator said no */
-    GNN_ECAP,       /* does not fit the memory cap or another stated limit: the result "oom" */
+    GNN_EFORMAT,    /* the contents of a file contradict its header or its meta file */
+    GNN_ENOMEM,     /* the allocator returned no memory */
+    GNN_ECAP,       /* does not fit the memory limit or another stated limit: the result "oom" */
     GNN_EGPU,       /* does not fit the accelerator's memory: the result "gpu_oom" */
     GNN_ENOSPC,     /* the disk is full */
-    GNN_EPERM,      /* not permitted on this machine */
+    GNN_EPERM,      /* permission is missing, on this machine or for this file */
     GNN_EFILES,     /* no file descriptor is left, in the process or on the machine: exit 4 */
-    GNN_ENOTSUP,    /* this machine or file system lacks what was asked: exit 4 */
-    GNN_ENUMBER,    /* a value that is no finite number reached the training: the result "invalid" */
-    GNN_ETIME,      /* the time limit passed: the result "oot" */
-    GNN_ECANCELLED, /* stopped because somebody else failed, or the user asked */
-    GNN_EBUG,       /* an invariant broke: a bug of ours, never the user's */
+    GNN_ENOTSUP,    /* this machine or file system does not support the request: exit 4 */
+    GNN_ENUMBER,    /* the training met a NaN or an infinity: the result "invalid" */
+    GNN_ETIME,      /* the time limit passed: the result is GNN_RUN_OOT */
+    GNN_ECANCELLED, /* stopped because another thread or process failed, or because the user interrupted */
+    GNN_EBUG,       /* an invariant did not hold: a bug of this program, never the user's error */
     GNN_STATUS_COUNT
 };
 
@@ -63,26 +64,26 @@ struct gnn_err {
     char message[GNN_ERR_MAX];
 };
 
-/* "ok", "usage", "io" …: stable words for logs and records. */
+/* Returns the name of a status, as "ok", "usage" or "io". Names never change: logs and records contain them. */
 const char *gnn_status_name(enum gnn_status status);
 
-/* Returns GNN_EFILES if the errno says that no file descriptor is left, or `otherwise`. For what opens something. */
+/* Returns GNN_EFILES if `error`, an errno, is EMFILE or ENFILE, else `otherwise`. For functions that open something. */
 enum gnn_status gnn_errno_status(int error, enum gnn_status otherwise);
 
-/* Fills err (which may be NULL) unless it already holds an error; returns status, never GNN_OK. For GNN_ENOMEM the
- * format names what there was no room for: "out of memory: " is put before it here, once for all. For GNN_EFILES the
- * remedy is put behind it. */
+/* Fills err unless it is NULL or already holds an error, and returns status. Status is never GNN_OK. For GNN_ENOMEM the
+ * format names the object that could not be allocated, and "out of memory: " is put before it. For GNN_EFILES the
+ * remedy is appended. */
 enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line, const char *format,
                             ...) __attribute__((format(printf, 5, 6)));
 
 #ifndef __clang_analyzer__
 #define gnn_fail(err, status, ...) gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
-#else /* the analyser does not see into gnn_err_set: it is shown which status comes back */
+#else /* the analyser does not see into gnn_err_set, so this form states which status comes back */
 #define gnn_fail(err, status, ...)                                                                                     \
     ((void)gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__), (enum gnn_status)(status))
 #endif
 
-/* Forwards a failed status; err is already filled by the callee. */
+/* Returns the status of `call` from the calling function if it failed. The callee has filled err. */
 #define GNN_TRY(call)                                                                                                  \
     do {                                                                                                               \
         const enum gnn_status gnn_try_status_ = (call);                                                                \
@@ -90,20 +91,21 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
             return gnn_try_status_;                                                                                    \
     } while (0)
 
-/* Does the next of several steps that share one clean-up, unless `status` says that one before it failed. */
+/* Runs `call` and stores its status, or does nothing if `status` already holds an error. For steps that share one
+ * clean-up. */
 #define GNN_NEXT(status, call)                                                                                         \
     do {                                                                                                               \
         if ((status) == GNN_OK)                                                                                        \
             (status) = (call);                                                                                         \
     } while (0)
 
-/* What an open function returns: `object` goes to *out, or is closed when a step, whose outcome is `status`, failed. */
+/* Returns `status` from an open function: stores `object` in *out if it is GNN_OK, else passes `object` to close(). */
 #define GNN_OPENED(status, object, out, close)                                                                         \
     ((status) == GNN_OK ? (void)(*(out) = (object)) : close(object), (status))
 
-/* Allocates `count` zeroed elements for `pointer`, freed with free(), or returns GNN_ENOMEM from the calling function;
- * the rest is a format that says what they are. For bookkeeping: what grows with the graph comes from gnn_mem_alloc,
- * where it is counted. */
+/* Allocates `count` zeroed elements for `pointer`, freed with free(), or returns GNN_ENOMEM from the calling function.
+ * The last parameters are a format that names the elements. For bookkeeping only: memory that grows with the graph
+ * comes from gnn_mem_alloc, which counts it. */
 #define GNN_NEW(pointer, count, err, ...)                                                                              \
     do {                                                                                                               \
         (pointer) = calloc((count), sizeof *(pointer)); /* NOLINT(bugprone-sizeof-expression): an array of pointers */ \
@@ -133,13 +135,13 @@ static inline uint32_t gnn_max_u32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The least number of parts of `part` that hold `whole`. */
+/* Returns the least number of parts of size `part` that hold `whole`. */
 static inline uint64_t gnn_div_up(uint64_t whole, uint64_t part)
 {
     return whole / part + (whole % part != 0);
 }
 
-/* a * b and a + b in bytes; UINT64_MAX on overflow, which no allocation satisfies. */
+/* Return a * b and a + b in bytes, or UINT64_MAX on overflow, which no allocation satisfies. */
 static inline uint64_t gnn_mul_bytes(uint64_t a, uint64_t b)
 {
     uint64_t product;
