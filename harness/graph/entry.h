@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* One entry of a generated list, step by step: the class it is drawn from, the interval of node IDs that its position
- * owns, the class's members there, the block of them that a popularity tier names, and the member that has all of the
- * block's draws. procedural.h states the law; entries.h draws many entries together, by the same steps. Internal to
- * harness/graph/. */
+/* Draws one entry of a generated list, step by step. The class is drawn first; the position gives an interval of node
+ * IDs. A popularity tier then selects a block among the class's members in that interval. One member of the block
+ * receives all of its draws. procedural.h states the law; entries.h draws many entries together with the same steps.
+ * Internal to harness/graph/. */
 #ifndef GNN_GRAPH_ENTRY_H
 #define GNN_GRAPH_ENTRY_H
 
 #include "harness/graph/class_groups.h"
 
 enum {
-    GNN_TIERS = 32,           /* of popularity: a class has fewer than 2^32 members */
-    GNN_TIER_GUIDE_BITS = 10, /* so many that few draws have to look further */
+    GNN_TIERS = 32,           /* popularity tiers: a class has fewer than 2^32 members */
+    GNN_TIER_GUIDE_BITS = 10, /* with a guide table of 2^10 slots few draws search further */
 };
 
-/* What all lists have in common. */
+/* Parameters that all lists share. */
 struct gnn_entry_law {
     uint64_t hub_key;
     uint32_t node_count;
@@ -23,11 +23,12 @@ struct gnn_entry_law {
     uint8_t tier_guide[GNN_TIERS][1u << GNN_TIER_GUIDE_BITS]; /* lowest tier of the draws with these leading bits */
 };
 
-/* What the entries of one list have in common. With locality, three runs of positions share out what lies before,
- * inside and after the window: `before` positions, `inside` ones, and the rest. */
+/* Parameters of one list. With locality, the positions are divided into three runs. The first `before` positions draw
+ * from the node IDs before the window. The next `inside` positions draw from the window, the others from the IDs after
+ * it. */
 struct gnn_entry_list {
     gnn_node node;
-    uint32_t index; /* in the reach; GNN_NODE_NONE: outside */
+    uint32_t index; /* in the reachable set; GNN_NODE_NONE: outside */
     uint32_t degree;
     uint32_t class;
     uint64_t key;
@@ -35,21 +36,22 @@ struct gnn_entry_list {
     uint64_t start, window;  /* node IDs */
 };
 
-/* [low, high): of node IDs, or of a class's member numbers. */
+/* [low, high) of node IDs, or of member numbers of a class. */
 struct gnn_id_interval {
     uint64_t low, high;
 };
 
 /* ---- the class ---- */
 
-/* One of the classes other than `class`, of which there is one at least. */
+/* Returns one of the classes other than `class`. There must be at least two classes. */
 static inline uint32_t gnn_other_class(const struct gnn_class_groups *groups, uint32_t class, uint32_t bits)
 {
     const uint32_t other = gnn_below32(bits, groups->count - 1);
     return other < class ? other : other + 1;
 }
 
-/* The class that an entry is drawn from. A list of the reach holds such a node in any case: each class has two. */
+/* Returns the class that an entry is drawn from. A list of the reachable set always finds a node of it, as each class
+ * has at least two members there. */
 static inline uint32_t gnn_entry_class(const struct gnn_entry_law *law, uint32_t own, uint64_t edge)
 {
     const uint32_t other = gnn_other_class(&law->groups, own, (uint32_t)(edge >> 32));
@@ -59,9 +61,9 @@ static inline uint32_t gnn_entry_class(const struct gnn_entry_law *law, uint32_t
 
 /* ---- the interval ---- */
 
-/* Of `pieces` equal pieces of a range of node IDs, the one with this number. */
+/* The piece with this number, of `pieces` equal pieces of a range of node IDs. */
 struct gnn_entry_part {
-    uint64_t start, length; /* of the range */
+    uint64_t start, length; /* first ID and length of the range */
     uint64_t pieces, number;
 };
 
@@ -71,7 +73,7 @@ static inline struct gnn_id_interval gnn_entry_part_nodes(struct gnn_entry_part 
                                     p.start + (p.number + 1) * p.length / p.pieces};
 }
 
-/* Returns the part of the node IDs that a position owns. */
+/* Returns the part of the node IDs that belongs to a position. */
 static inline struct gnn_entry_part gnn_entry_part_of(const struct gnn_entry_law *law,
                                                       const struct gnn_entry_list *list, uint32_t position)
 {
@@ -86,7 +88,7 @@ static inline struct gnn_entry_part gnn_entry_part_of(const struct gnn_entry_law
     return (struct gnn_entry_part){end, count - end, list->degree - after, position - after};
 }
 
-/* The members of a class whose node IDs lie in the interval: a run [low, high) of member numbers. */
+/* Returns the members of a class whose node IDs are in the interval: a run [low, high) of member numbers. */
 static inline struct gnn_id_interval gnn_entry_members(const struct gnn_class_groups *groups, uint32_t class,
                                                        struct gnn_id_interval nodes)
 {
@@ -98,7 +100,7 @@ static inline struct gnn_id_interval gnn_entry_members(const struct gnn_class_gr
 
 /* ---- the block ---- */
 
-/* The tier a draw falls into, looked for from `tier` on; top = log2 of the run. */
+/* Returns the tier of a draw, searched from `tier` upwards. `top` is log2 of the run's length. */
 static inline unsigned gnn_entry_tier_from(const struct gnn_entry_law *law, unsigned tier, unsigned top, uint32_t bits)
 {
     const double u = bits * 0x1p-32 * law->tier_cdf[top + 1];
@@ -107,20 +109,20 @@ static inline unsigned gnn_entry_tier_from(const struct gnn_entry_law *law, unsi
     return tier;
 }
 
-/* The tier of a run of `length` members, of 1 at least: 2^tier of them are no more than the run has. */
+/* Returns a tier for a run of `length` >= 1 members. The 2^tier members of a block never exceed the run's length. */
 static inline unsigned gnn_entry_tier(const struct gnn_entry_law *law, uint64_t length, uint32_t bits)
 {
     const unsigned top = 63 - (unsigned)__builtin_clzll(length);
     return gnn_entry_tier_from(law, law->tier_guide[top][bits >> (32 - GNN_TIER_GUIDE_BITS)], top, bits);
 }
 
-/* Blocks of 2^tier members that begin at multiples of it: one of them. */
+/* One of the blocks of 2^tier members that begin at multiples of 2^tier. */
 struct gnn_entry_block {
     unsigned tier;
     uint32_t number;
 };
 
-/* A block inside the run, of a tier by popularity. run is not empty. */
+/* Returns a block inside the run, its tier drawn by popularity. `run` is not empty. */
 static inline struct gnn_entry_block gnn_entry_draw_block(const struct gnn_entry_law *law, struct gnn_id_interval run,
                                                           uint64_t bits)
 {
@@ -139,20 +141,21 @@ static inline struct gnn_entry_block gnn_entry_draw_block(const struct gnn_entry
 
 /* ---- the member ---- */
 
-/* The member that has all of the block's draws. */
+/* Returns the member that receives all draws of the block. */
 static inline uint32_t gnn_entry_hub(const struct gnn_entry_law *law, uint32_t class, struct gnn_entry_block block)
 {
     const uint64_t place = gnn_rng_fold(law->hub_key + class, (uint64_t)block.tier << 32 | block.number);
     return (uint32_t)(((uint64_t)block.number << block.tier) + (place & ((UINT64_C(1) << block.tier) - 1)));
 }
 
-/* A node of the interval, where the class has none in it. */
+/* Returns a node of the interval, for a class without members in it. */
 static inline uint64_t gnn_entry_any_node(struct gnn_id_interval nodes, uint64_t bits)
 {
     return nodes.low + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
 }
 
-/* Returns the source, or one beside it where it is the list's own node: the interval around that holds two at least. */
+/* Returns the source, or its neighbour in the interval if the source is the list's own node. The interval then holds at
+ * least two nodes. */
 static inline gnn_node gnn_entry_step_aside(uint64_t source, gnn_node own, struct gnn_id_interval nodes)
 {
     if (source == own)
@@ -162,13 +165,13 @@ static inline gnn_node gnn_entry_step_aside(uint64_t source, gnn_node own, struc
     return (gnn_node)source;
 }
 
-/* The 64 bits behind an entry's tier, block and place. */
+/* Returns the 64 random bits from which an entry's tier, block and place are drawn. */
 static inline uint64_t gnn_entry_bits(uint64_t edge)
 {
     return gnn_mix64(edge ^ GNN_RNG_GOLDEN);
 }
 
-/* The entry at a position of a list outside the reach. */
+/* Returns the entry at a position of a list outside the reachable set. */
 static inline gnn_node gnn_entry(const struct gnn_entry_law *law, const struct gnn_entry_list *list, uint32_t position)
 {
     const uint64_t edge = gnn_splitmix64_at(list->key, position), bits = gnn_entry_bits(edge);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bijections of [0, count) chosen by a key, computed where they are asked for: a Feistel network of four rounds over
- * the next power of four, walked until inside. */
+/* Bijections of [0, count), selected by a key and computed on request. A Feistel network of four rounds permutes the
+ * next power of four. It is applied again until the result is below count. */
 #ifndef GNN_GRAPH_PERMUTE_H
 #define GNN_GRAPH_PERMUTE_H
 
@@ -8,12 +8,13 @@
 
 enum { GNN_PERMUTE_ROUNDS = 4 };
 
-/* The image of index. */
+/* Returns the image of index, which is below count. */
 uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index);
-/* The index that gnn_permute takes to `image`. */
+/* Returns the index whose image under gnn_permute is `image`. */
 uint32_t gnn_permute_back(uint64_t key, uint32_t count, uint32_t image);
 
-/* The network's parts, for those that tabulate it: bits of a half, and what a round makes of the right half. */
+/* The network's parts, for callers that tabulate it: the number of bits of a half, and a round's function of the right
+ * half. */
 static inline unsigned gnn_permute_half_bits(uint32_t count)
 {
     unsigned half = 1;
