@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The closed reach of a generated graph: a set K of its nodes that holds every training, validation and test node, and
- * whose lists hold nodes of K alone, so that no mini-batch leaves it. README.md of harness/dataset states the laws and
- * why what a cache catches depends on the scale no more. Internal to harness/graph/. Immutable after open.
+/* The closed reachable set ("reach") of a generated graph: a set K of its nodes that holds every training, validation
+ * and test node. Lists of nodes in K hold only nodes of K, so mini-batches never leave it. The README.md of
+ * harness/dataset states the laws and why the hit rate of a cache no longer depends on the scale. Internal to
+ * harness/graph/. Immutable after open.
  *
- * Members have an index 0 .. count - 1, in the order of their IDs: member i lies at a hashed place in the i-th of
- * `count` equal intervals, which share out the first `spread` of the IDs. Classes are given to indices
- * (class_groups.h). The members of one class are cut into runs of RUN to 2 RUN members; inside a run an affine map with
- * a hashed offset gives each member a rank, and runs that agree in it are ordered by another one. Rank / length is the
- * member's quantile of popularity, at any scale: what is drawn by quantiles is drawn alike in a graph of any size. The
- * same map, or another one, gives its quantile of the degrees, so the two go together or not.
+ * Members have an index 0 .. count - 1, in the order of their IDs. Member i is at a hashed place in the i-th of `count`
+ * equal intervals, which divide the first `spread` of the IDs. Classes are assigned to indices (class_groups.h). The
+ * members of one class are cut into runs of RUN to 2 RUN members. In a run an affine map with a hashed offset gives
+ * each member a rank. Members of equal rank are ordered by their runs, in an order of its own. Rank / length is the
+ * member's quantile of popularity at any scale, so draws by quantile are alike in graphs of any size. The same map
+ * gives the member's quantile of the degrees, or another map does. So popularity and degree are correlated or
+ * independent.
  *
- * All of it is O(1) in either direction, index to quantile (degrees) and quantile to index (neighbours). */
+ * Both directions cost O(1): index to quantile (degrees) and quantile to index (neighbours). */
 #ifndef GNN_GRAPH_REACH_H
 #define GNN_GRAPH_REACH_H
 
@@ -18,35 +20,36 @@
 
 struct gnn_reach;
 
-/* config->reach.share is above 0 and every parameter inside its limits. GNN_EUSAGE: too few members for the classes, or
- * for the training nodes, or no such degrees. */
+/* Opens the set, or returns GNN_EUSAGE if it is too small for the classes or the splits, or no law has such degrees.
+ * The caller has checked that config->reach.share is above 0 and that every parameter is inside its limits. */
 GNN_MUST_CHECK enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struct gnn_reach **out,
                                               struct gnn_err *err);
 void gnn_reach_close(struct gnn_reach *reach); /* accepts NULL */
 
 uint32_t gnn_reach_count(const struct gnn_reach *reach);
 uint32_t gnn_reach_degree_max(const struct gnn_reach *reach);
-/* Entries of the members' lists, on average. */
+/* Returns the expected number of entries in the lists of all members. */
 double gnn_reach_edges(const struct gnn_reach *reach);
 
 gnn_node gnn_reach_node(const struct gnn_reach *reach, uint32_t index);
-/* GNN_NODE_NONE: not a member. */
+/* Returns the index of a node, or GNN_NODE_NONE if it is not a member. */
 uint32_t gnn_reach_index(const struct gnn_reach *reach, gnn_node node);
-/* The first member whose ID is not below `node`; count: none. */
+/* Returns the first member whose ID is not below `node`, or the number of members if there is none. */
 uint32_t gnn_reach_from(const struct gnn_reach *reach, gnn_node node);
 
 uint32_t gnn_reach_class(const struct gnn_reach *reach, uint32_t index);
-/* Whether it is a training, validation or test node. */
+/* Returns whether the member is a training, validation or test node. */
 bool gnn_reach_is_split(const struct gnn_reach *reach, uint32_t index);
 uint32_t gnn_reach_degree(const struct gnn_reach *reach, uint32_t index);
 
-/* Whether lists are mutual (mutual.h): their entries are gnn_reach_mutual's, otherwise gnn_reach_source's. */
+/* Returns whether lists are mutual (mutual.h). Entries then come from gnn_reach_mutual, otherwise from
+ * gnn_reach_source. */
 bool gnn_reach_is_mutual(const struct gnn_reach *reach);
-/* The member at a position of index's list. */
+/* Returns the member at a position of the list of member `index`. */
 uint32_t gnn_reach_mutual(const struct gnn_reach *reach, uint32_t index, uint32_t position);
 
-/* A member of the class other than `own`, by popularity, for a list of `degree` entries. `place` in [0, 1): where in it
- * the entry stands, so that its entries are spread over the runs; bits: 32 random ones. */
+/* Returns a member of the class other than `own`, drawn by popularity for a list of `degree` entries. `place` in [0, 1)
+ * is the entry's position in the list; it spreads the list's entries over the runs. `bits` are 32 random bits. */
 uint32_t gnn_reach_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree, double place,
                           uint32_t bits);
 
