@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Graph blocks: Z bytes that hold the neighbour lists of a range of nodes, and the object index table over them
- * (AGNES, KDD 2026, section 3.2 (1) and (2); the block's layout is the released code's).
+/* Graph blocks of Z bytes, each with the neighbour lists of a range of nodes, and the object index table over them.
+ * AGNES (KDD 2026), section 3.2 (1) and (2); the layout of a block is the released code's.
  *
  *   0                                                         Z - 16 - 8k ... Z - 16   Z - 8
  *   | IDs of object 0 | IDs of object 1 | ...   free   ...   | slot k |   ... | slot 0 | {free, slots} |
  *
- * slot: {int32 IDs in this block, int32 byte offset of the first}. Every node of [first, last] has one, also with
- * degree 0. An object never straddles two blocks unless it is large (id_bytes x degree > Z - 16): then it has a run of
- * blocks to itself, one slot each, all full but the last. IDs keep the order of their list (sampling draws positions).
- *
- * Two numberings  gnn_node is the dataset's ID of a node; agnes_node its ID in the prepared layout. The blocks speak of
- *                 agnes_node throughout; agnes_to_old and agnes_to_new convert. */
+ * Slot     {int32 IDs in this block, int32 offset in bytes}. Every node of [first, last] has one, even with degree 0.
+ * Objects  An object that fits into a block is never split. A large one (id_bytes x degree > Z - 16) has a run of
+ *          blocks to itself. Each block of a run has one slot, and all but the last are full.
+ * Order    IDs keep the order of their list, because sampling draws positions.
+ * Names    A gnn_node is the dataset's ID of a node; an agnes_node is its ID in the prepared layout. Blocks contain
+ *          only agnes_node. Functions agnes_to_old and agnes_to_new convert. */
 #ifndef AGNES_GRAPH_BLOCKS_H
 #define AGNES_GRAPH_BLOCKS_H
 
@@ -26,7 +26,7 @@ _Static_assert(sizeof(agnes_node) == sizeof(gnn_node), "lists are renumbered in 
 /* One block's row of the object index table; also on disk. */
 struct agnes_object_range {
     agnes_node first, last;
-    uint64_t edge_begin; /* IDs in the blocks before this one: degrees of runs need no read */
+    uint64_t edge_begin; /* IDs in the blocks before this one: degrees of runs are known without a read */
 };
 
 struct agnes_index {
@@ -51,19 +51,19 @@ _Static_assert(sizeof(struct agnes_object_range) == 16, "a row of the index file
 _Static_assert(sizeof(struct agnes_slot) == AGNES_SLOT_BYTES, "a slot on disk");
 _Static_assert(sizeof(struct agnes_trailer) == AGNES_TRAILER_BYTES, "a block's trailer on disk");
 
-/* Returns the dataset's ID of a node. new_to_old NULL: both numberings are the same. */
+/* Returns the dataset's ID of a node. With new_to_old NULL both numberings are the same. */
 static inline gnn_node agnes_to_old(const gnn_node *new_to_old, agnes_node v)
 {
     return new_to_old == NULL ? v : new_to_old[v];
 }
 
-/* Returns the prepared layout's ID of a node. old_to_new NULL: both numberings are the same. */
+/* Returns the prepared layout's ID of a node. With old_to_new NULL both numberings are the same. */
 static inline agnes_node agnes_to_new(const agnes_node *old_to_new, gnn_node v)
 {
     return old_to_new == NULL ? v : old_to_new[v];
 }
 
-/* Returns the left-most block of `node`. */
+/* Returns the first block that has IDs of `node`. */
 static inline uint32_t agnes_index_find(const struct agnes_index *index, agnes_node node)
 {
     assert(node < index->node_count);
@@ -78,14 +78,14 @@ static inline uint32_t agnes_index_find(const struct agnes_index *index, agnes_n
     return low;
 }
 
-/* Tells whether the block holds a part of a large object. */
+/* Returns whether the block holds a part of a large object. */
 static inline bool agnes_index_is_run(const struct agnes_index *index, uint32_t block)
 {
     const struct agnes_object_range *const r = &index->ranges[block];
     return r[1].first == r->first || (block > 0 && r[-1].first == r->first);
 }
 
-/* Returns the IDs in the run of blocks that begins at `begin`; *end: the block after it. */
+/* Returns the number of IDs in the run of blocks that begins at `begin`. *end is the block after the run. */
 static inline uint64_t agnes_index_run(const struct agnes_index *index, uint32_t begin, uint32_t *end)
 {
     assert(begin < index->blocks);
@@ -103,15 +103,15 @@ static inline struct agnes_slot agnes_block_slot(const unsigned char *block, uin
     return slot;
 }
 
-/* Tells whether the list that a slot names lies inside the block. */
+/* Returns whether a slot's list is inside the block. */
 static inline bool agnes_slot_fits(const struct agnes_index *index, struct agnes_slot slot)
 {
     return slot.count >= 0 && slot.offset_bytes >= 0 &&
            (uint64_t)slot.offset_bytes + (uint64_t)slot.count * index->id_bytes <= index->block_bytes;
 }
 
-/* Returns the ID at place `at` of the list that begins at offset_bytes. An ID that no node can have comes back as
- * GNN_NODE_NONE. */
+/* Returns the ID at place `at` of the list that begins at offset_bytes, or GNN_NODE_NONE if no node can have that
+ * ID. */
 static inline agnes_node agnes_block_id(const unsigned char *block, uint32_t id_bytes, uint64_t offset_bytes,
                                         uint64_t at)
 {
@@ -131,21 +131,21 @@ static inline uint32_t agnes_run_ids(uint32_t block_bytes, uint32_t id_bytes)
     return (block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES) / id_bytes;
 }
 
-/* Cuts the nodes, in the layout's order, into blocks. ranges NULL: only counts. indptr (node_count + 1) is in the
- * dataset's IDs. Returns the number of blocks; ranges (that many + 1) are filled. */
+/* Cuts the nodes, in the layout's order, into blocks and returns the number of blocks. Fills ranges (blocks + 1); with
+ * ranges NULL it only counts. indptr (node_count + 1) is in the dataset's IDs. */
 uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count, uint32_t block_bytes,
                           uint32_t id_bytes, struct agnes_object_range *ranges);
 
-/* Writes slots and trailer of one block, everything else zero: IDs are put in as they come. */
+/* Writes slots and trailer of one block. Everything else is zero until agnes_blocks_put writes IDs. */
 void agnes_block_format(const struct agnes_index *index, uint32_t block, const uint64_t *indptr,
                         const gnn_node *new_to_old, unsigned char *memory);
 
-/* Puts `count` IDs, positions `at` and on of node v's list, into those blocks of [first, end) that hold them. memory:
- * the blocks one after another, formatted. */
+/* Copies `count` IDs of node v's list, from position `at` on, into those blocks of [first, end) that hold them. memory
+ * has these blocks one after another, formatted. */
 void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t end, agnes_node v, uint64_t at,
                       const agnes_node *ids, uint64_t count, unsigned char *memory);
 
-/* Compares the trailer of a block that was read with the index. GNN_EFORMAT. */
+/* Compares the trailer of a block that was read with the index. Returns GNN_EFORMAT if they differ. */
 GNN_MUST_CHECK enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block,
                                                  const unsigned char *memory, const char *path, struct gnn_err *err);
 
