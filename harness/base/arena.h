@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An arena: carves pieces from one range of memory the caller owns; nothing is freed but all of it. */
+/* An arena: takes pieces one after another from one range of memory, which the caller owns. Pieces are not freed one by
+ * one; gnn_arena_reset() frees all of them. */
 #ifndef GNN_BASE_ARENA_H
 #define GNN_BASE_ARENA_H
 
@@ -7,16 +8,16 @@
 
 #include <assert.h>
 
-enum { GNN_ARENA_ALIGN_BYTES = 64 }; /* of every piece: a cache line */
+enum { GNN_ARENA_ALIGN_BYTES = 64 }; /* alignment of every piece: a cache line */
 
 struct gnn_arena {
-    char *memory; /* NULL: only counts, to learn the size */
+    char *memory; /* NULL: the arena only counts bytes */
     uint64_t size_bytes;
     uint64_t used_bytes;
 };
 
-/* The next piece, or NULL when it does not fit (or when the arena only counts). used_bytes grows either way, so after a
- * dry pass over a counting arena it is the size to ask for. */
+/* Returns the next piece of at least `bytes` bytes, or NULL if it does not fit or the arena only counts. used_bytes
+ * grows in every case. After a pass over an arena that only counts, used_bytes is therefore the size to allocate. */
 static inline void *gnn_arena_take(struct gnn_arena *arena, uint64_t bytes)
 {
     const uint64_t start_bytes = arena->used_bytes;

@@ -5,7 +5,7 @@
 
 #include "harness/oocgnn.h"
 
-/* uint64_t words for members 0 .. count - 1. */
+/* Returns the number of uint64_t words that a set with members 0 … count - 1 needs. */
 static inline uint64_t gnn_bitset_words(uint64_t count)
 {
     return gnn_div_up(count, 64);
@@ -16,7 +16,7 @@ static inline bool gnn_bitset_has(const uint64_t *words, uint64_t member)
     return (words[member / 64] >> (member % 64) & 1) != 0;
 }
 
-/* Returns whether it was new. */
+/* Adds member. Returns whether it was new. */
 static inline bool gnn_bitset_add(uint64_t *words, uint64_t member)
 {
     const uint64_t bit = UINT64_C(1) << (member % 64);

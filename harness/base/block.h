@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A block: the bipartite graph of one layer of one mini-batch, and the batch that holds them. Pure data shared by the
- * samplers, which fill it, and the models, which read it. The arrays belong to the sampler's workspace or to a batch's
- * own memory (harness/sample/batch.h). */
+/* A block: the bipartite graph of one layer of one mini-batch. A view of a mini-batch holds its blocks. Samplers fill
+ * these structures, and models read them. The arrays belong to the sampler's workspace or to a batch's own memory
+ * (harness/sample/batch.h). */
 #ifndef GNN_BASE_BLOCK_H
 #define GNN_BASE_BLOCK_H
 
@@ -15,13 +15,13 @@ struct gnn_block {
     const uint32_t *col;       /* (edge_count) local source IDs */
 };
 
-/* Columns. The harness's sampler gives distinct ones, ascending inside each row. A system whose sampling is another may
- * repeat a source in a row, which then counts as often, and leave a row in the order drawn: ops need neither.
+/* Columns. The harness's sampler draws distinct sources per row, in ascending order. A system with another sampler may
+ * repeat a source in a row, which then counts as often as it appears, and may use any order. Ops require neither.
  *
- * Sharing. Blocks of one mini-batch may share arrays: where each node has one row for all layers, the lists of a block
- * are the head of those of the block before. */
+ * Sharing. Blocks of one mini-batch may share arrays. Where each node has one row for all layers, the lists of a block
+ * are the first lists of the block before. */
 
-/* Whether part's lists are the head of whole's, in the same memory. */
+/* Returns whether part's lists are the first lists of whole, in the same memory. */
 static inline bool gnn_block_is_head(const struct gnn_block *part, const struct gnn_block *whole)
 {
     return part->row_start == whole->row_start && part->col == whole->col && part->dst_count <= whole->dst_count &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the program's own data files are: hardware profiles, presets, the jobs of the regression gate, figures and
- * published numbers. Looked for in this order (KIND: "hardware", "presets", "gate", "figures" or "published"):
- *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folders presets/, gate/,
- *      figures/ and published/
- *   2  workloads/KIND, plots/figures or results/published in a folder above the executable: the source tree it was
- *      built in
- *   3  ../share/oocgnn/KIND beside the executable's folder: an installation
- * The user's own come first, so that a file there replaces one of the same name. */
+/* The directories of the program's data files: hardware profiles, presets, jobs of the regression gate, figures and
+ * published numbers. They are searched in the order below, so a user's file replaces a supplied one of the same name.
+ * KIND is "hardware", "presets", "gate", "figures" or "published".
+ *
+ *   1  The user's own: $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn. `oocgnn calibrate` writes there. Other
+ *      kinds are in its directories presets/, gate/, figures/ and published/.
+ *   2  The source tree: workloads/KIND, plots/figures or results/published in a directory above the executable.
+ *   3  An installation: ../share/oocgnn/KIND, relative to the executable's directory. */
 #ifndef GNN_BASE_DATA_DIRS_H
 #define GNN_BASE_DATA_DIRS_H
 
@@ -19,26 +19,28 @@ struct gnn_data_dirs {
     const char *dirs[GNN_DATA_DIRS_MAX + 1]; /* NULL-terminated, for gnn_profile_open; points into text */
 };
 
-/* Fills out, which is not copied afterwards. A place that is not there is left out; there may be none. */
+/* Fill out with the directories that exist, which may be none. out must not be copied: dirs points into it. */
 void gnn_data_dirs(struct gnn_data_dirs *out); /* hardware profiles */
 void gnn_preset_dirs(struct gnn_data_dirs *out);
 void gnn_gate_dirs(struct gnn_data_dirs *out); /* job files of `oocgnn compare` */
 void gnn_figure_dirs(struct gnn_data_dirs *out);
 void gnn_published_dirs(struct gnn_data_dirs *out);
 
-/* Calls fn with every .ini file of the NULL-terminated dirs, in their order and by name within one; `name` is the
- * file's without its folder and .ini. GNN_EIO when a folder cannot be read; one that is not there is skipped. */
+/* Calls fn with every .ini file of the NULL-terminated dirs, directory by directory, sorted by name within each. `name`
+ * is the file's name without directory and .ini. A directory that does not exist is skipped. Returns GNN_EIO if a
+ * directory cannot be read. */
 typedef void gnn_data_file_fn(void *ctx, const char *path, const char *name);
 GNN_MUST_CHECK enum gnn_status gnn_data_files(const char *const *dirs, gnn_data_file_fn *fn, void *ctx,
                                               struct gnn_err *err);
 
-/* The first of the places, whether it is there or not: where a user's own files go. GNN_EUSAGE when neither
- * $XDG_DATA_HOME nor $HOME says where that is. */
+/* Writes the user's own directory, which need not exist, to path. Returns GNN_EUSAGE if neither $XDG_DATA_HOME nor
+ * $HOME is an absolute path, or if path is too small. */
 GNN_MUST_CHECK enum gnn_status gnn_data_dir_of_user(char *path, size_t path_bytes, struct gnn_err *err);
 
 bool gnn_is_dir(const char *path);
 
-/* mkdir -p. GNN_EPERM, GNN_ENOSPC or GNN_EIO name the folder that could not be made. */
+/* Creates the directory and its missing parents, as mkdir -p does. Returns GNN_EPERM, GNN_ENOSPC or GNN_EIO, which name
+ * the directory that cannot be created, or GNN_EUSAGE if path is empty or too long. */
 GNN_MUST_CHECK enum gnn_status gnn_make_dirs(const char *path, struct gnn_err *err);
 
 #endif

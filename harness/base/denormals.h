@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers too small to be normal. Gradients of what is learnt vanish into them, and some processors take a hundred
- * cycles for each: a step of a model that knows its mini-batches by heart took twice as long. Nothing here is told by
+/* Denormal numbers: numbers too small to be normal. Gradients become denormal once a model has memorised its
+ * mini-batches, and some processors need a hundred cycles for each; a step took twice as long. Results do not depend on
  * numbers below 1e-38. */
 #ifndef GNN_BASE_DENORMALS_H
 #define GNN_BASE_DENORMALS_H
 
 #include <stdbool.h>
 
-/* Has the calling thread, and those it starts from then on, take denormal numbers for 0, float and double, and write 0
- * for them; on processors that cannot it does nothing. Threads that run already are as they were: OpenBLAS's own, which
- * have nothing to do here. */
+/* Makes the calling thread treat denormal float and double operands as 0 and write 0 for denormal results. Threads that
+ * it starts later inherit this. Running threads are not affected, such as OpenBLAS's own, which are idle here. Does
+ * nothing on processors that cannot do it. */
 void gnn_denormals_flush(void);
 
-/* Whether the calling thread does, found by arithmetic. */
+/* Returns whether the calling thread flushes denormal numbers, by computing one. */
 bool gnn_denormals_are_flushed(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that double. */
+/* Arrays that double their size. */
 #ifndef GNN_BASE_GROW_H
 #define GNN_BASE_GROW_H
 
@@ -7,8 +7,9 @@
 
 #include <assert.h>
 
-/* Returns the array with room for one more element behind its first `count`, and its room in *room (0: no array yet).
- * NULL: out of memory, and the array is as it was. */
+/* Returns the array with room for at least one more element after its first `count`, or NULL if memory runs out. The
+ * array may move; if the result is NULL, it is unchanged. *room is the number of elements that fit (0: no array
+ * yet). */
 static inline void *gnn_grow(void *array, uint32_t count, uint32_t *room, size_t element_bytes)
 {
     assert(count <= *room);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Durations as a histogram whose buckets are 1/32 wide relative to their values, so that a percentile is right within
- * 3.2 %. Fixed memory, one writer; histograms of several threads add up. Largest and count are exact. */
+/* A histogram of durations. A bucket is 1/32 as wide as its values, so a percentile is right within 3.2 %. Memory is
+ * constant. One thread writes; histograms of several threads are merged. Count and largest value are exact. */
 #ifndef GNN_BASE_HISTOGRAM_H
 #define GNN_BASE_HISTOGRAM_H
 
@@ -10,14 +10,14 @@
 
 enum { GNN_HISTOGRAM_SUB = 32, GNN_HISTOGRAM_BUCKETS = GNN_HISTOGRAM_SUB * 60 };
 
-/* Zeroed is empty. */
+/* An empty histogram is zeroed. */
 struct gnn_histogram {
     uint64_t count, max_ns;
     uint64_t buckets[GNN_HISTOGRAM_BUCKETS];
 };
 
-/* Below GNN_HISTOGRAM_SUB every value has a bucket; above, the leading bit chooses 32 buckets and the next five bits
- * one of them. */
+/* Returns the bucket of a duration. Below GNN_HISTOGRAM_SUB every value has its own bucket. Above, the leading bit
+ * selects 32 buckets and the next five bits one of them. */
 static inline uint32_t gnn_histogram_bucket(uint64_t ns)
 {
     if (ns < GNN_HISTOGRAM_SUB)
@@ -26,7 +26,7 @@ static inline uint32_t gnn_histogram_bucket(uint64_t ns)
     return (octave - 4) * GNN_HISTOGRAM_SUB + (uint32_t)(ns >> (octave - 5)) % GNN_HISTOGRAM_SUB;
 }
 
-/* In the header, as it is called for every read. */
+/* Adds a duration. Inline, because it is called for every read. */
 static inline void gnn_histogram_add(struct gnn_histogram *histogram, uint64_t ns)
 {
     const uint32_t bucket = gnn_histogram_bucket(ns);
@@ -37,13 +37,13 @@ static inline void gnn_histogram_add(struct gnn_histogram *histogram, uint64_t n
 }
 
 void gnn_histogram_merge(struct gnn_histogram *into, const struct gnn_histogram *from);
-/* Empties it. Writes to the buckets that hold something only: untouched memory stays so. */
+/* Empties the histogram. Writes only to buckets that are not 0, so untouched memory stays untouched. */
 void gnn_histogram_clear(struct gnn_histogram *histogram);
-/* Returns the value that `share` (0 … 1) of the entries do not exceed: its bucket's upper end, the largest entry at
- * most; GNN_UNKNOWN without entries. */
+/* Returns a duration that `share` (0 … 1) of the entries do not exceed, or GNN_UNKNOWN if there are no entries. It is
+ * the upper end of the entry's bucket, but not above the largest entry. */
 uint64_t gnn_histogram_quantile(const struct gnn_histogram *histogram, double share);
 
-/* What is told of a histogram; GNN_UNKNOWN for each time of an empty one. */
+/* Percentiles of a histogram. Each time is GNN_UNKNOWN if the histogram is empty. */
 struct gnn_percentiles {
     uint64_t count;
     uint64_t p50_ns, p90_ns, p99_ns, p999_ns, max_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How wide a node ID is in a file: 4 bytes, or 8 as in the int64 tensors of most released systems. Little-endian. In
- * memory an ID is a gnn_node, whatever file it came from. */
+/* The width of a node ID in a file: 4 bytes, or 8 as in the int64 tensors of most released systems. Little-endian. In
+ * memory an ID is a gnn_node, whatever its width in the file. */
 #ifndef GNN_BASE_ID_WIDTH_H
 #define GNN_BASE_ID_WIDTH_H
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* As an option's choice; the words are "4" and "8". */
+/* The width as an option's choice; the words are "4" and "8". */
 enum gnn_id_width { GNN_ID_WIDTH_4, GNN_ID_WIDTH_8 };
 extern const char *const gnn_id_width_words[];
 _Static_assert(sizeof(enum gnn_id_width) == sizeof(uint32_t), "a choice is 32 bits");
@@ -18,26 +18,26 @@ static inline uint32_t gnn_id_width_bytes(enum gnn_id_width width)
     return width == GNN_ID_WIDTH_8 ? sizeof(uint64_t) : sizeof(gnn_node);
 }
 
-/* Returns an 8-byte ID as a gnn_node. One that no gnn_node can be becomes GNN_NODE_NONE, which lies outside every
- * graph: whoever compares an ID with the number of nodes refuses it. */
+/* Returns an 8-byte ID as a gnn_node, or GNN_NODE_NONE if it does not fit. GNN_NODE_NONE is outside every graph, so a
+ * comparison with the number of nodes rejects it. */
 static inline gnn_node gnn_id_narrow(uint64_t id)
 {
     return id < GNN_NODE_NONE ? (gnn_node)id : GNN_NODE_NONE;
 }
 
-/* Returns number i of `ids`, which are id_bytes wide and aligned to that, as it stands there: for messages. */
+/* Returns ids[i] as it is stored, for messages. ids is id_bytes wide and aligned to that. */
 static inline uint64_t gnn_id_stored(const void *ids, uint32_t id_bytes, uint64_t i)
 {
     return id_bytes == sizeof(gnn_node) ? ((const gnn_node *)ids)[i] : ((const uint64_t *)ids)[i];
 }
 
-/* The same as a gnn_node. */
+/* Returns ids[i] as a gnn_node, or GNN_NODE_NONE if it does not fit. */
 static inline gnn_node gnn_id_at(const void *ids, uint32_t id_bytes, uint64_t i)
 {
     return id_bytes == sizeof(gnn_node) ? ((const gnn_node *)ids)[i] : gnn_id_narrow(((const uint64_t *)ids)[i]);
 }
 
-/* out (count) = the IDs of `ids`, id_bytes wide; out may be where ids is. */
+/* Copies ids (count), id_bytes wide, to out (count) as gnn_nodes. out may be equal to ids. */
 static inline void gnn_ids_narrow(const void *ids, uint32_t id_bytes, uint64_t count, gnn_node *out)
 {
     if (id_bytes == sizeof *out) {
@@ -53,7 +53,7 @@ static inline void gnn_ids_narrow(const void *ids, uint32_t id_bytes, uint64_t c
     }
 }
 
-/* dst (count, id_bytes wide) = ids; dst may be where ids is. */
+/* Copies ids (count) to dst (count), id_bytes wide there. dst may be equal to ids. */
 static inline void gnn_ids_store(const gnn_node *ids, uint64_t count, uint32_t id_bytes, void *dst)
 {
     if (id_bytes == sizeof *ids) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* INI files read whole (inih underneath): job files, profiles, dataset meta.
+/* Reads INI files (with inih): job files, profiles, dataset meta.
  *
- *   [global]              first, optional: its entries are every section's defaults
- *   [name]                one section per case; an empty one stands for the defaults alone
- *   key = value           ; comment to the end of the line, # only at its start
+ *   [global]              First, optional: its entries are every section's defaults.
+ *   [name]                One section per case. An empty one has the defaults alone.
+ *   key = value           ; starts a comment, # only at the line's start.
  *
- * What a key means is the caller's business; an unknown one is the caller's error, named with gnn_ini_name() and the
- * entry's line. Refused here, with file and line: lines that are neither, keys outside a section, a section or key that
- * appears twice, lines and names too long for the parser. Limits: 198 bytes a line, 48 bytes a name. */
+ * The caller interprets keys. It rejects an unknown key with gnn_ini_name() and the entry's line. Rejected here, with
+ * file and line: other lines, keys outside a section, and a section or key that appears twice. Lines of more than 198
+ * bytes and names of more than 48 bytes are rejected, too. */
 #ifndef GNN_BASE_INI_H
 #define GNN_BASE_INI_H
 
@@ -28,21 +28,21 @@ struct gnn_ini_section {
 
 struct gnn_ini;
 
-/* GNN_ENOENT, GNN_EIO name the path; GNN_EUSAGE is "path:line: what is wrong". Everything handed out lives until
- * close. */
+/* Reads the file at path. Returns GNN_ENOENT or GNN_EIO, which name the path, or GNN_EUSAGE with "path:line: what is
+ * wrong". gnn_ini_close() frees the result and all pointers into it. */
 GNN_MUST_CHECK enum gnn_status gnn_ini_open(const char *path, struct gnn_ini **out, struct gnn_err *err);
-/* The same over text; name stands for the path in messages. */
+/* Reads text as gnn_ini_open() reads a file. Messages have name in place of the path. */
 GNN_MUST_CHECK enum gnn_status gnn_ini_parse(const char *name, const char *text, struct gnn_ini **out,
                                              struct gnn_err *err);
 void gnn_ini_close(struct gnn_ini *ini); /* accepts NULL */
 
 const char *gnn_ini_name(const struct gnn_ini *ini);
-/* [global] when the file has one, else NULL; it is not counted among the sections. */
+/* Returns [global], or NULL if the file has none. It is not counted among the sections. */
 const struct gnn_ini_section *gnn_ini_global(const struct gnn_ini *ini);
 uint32_t gnn_ini_section_count(const struct gnn_ini *ini);
 const struct gnn_ini_section *gnn_ini_section(const struct gnn_ini *ini, uint32_t index);
 
-/* The entry of that key, or NULL; section may be NULL. */
+/* Returns the entry with that key, or NULL if there is none or section is NULL. */
 const struct gnn_ini_entry *gnn_ini_find(const struct gnn_ini_section *section, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ordered key-value text: a run's configuration and environment. A value of NULL is unknown, which is not "". */
+/* Ordered key-value text: a run's configuration and environment. A value of NULL is unknown, which differs from "". */
 #ifndef GNN_BASE_KV_H
 #define GNN_BASE_KV_H
 
@@ -10,24 +10,24 @@ struct gnn_kv {
     char *value; /* NULL: unknown */
 };
 
-/* Zeroed is empty. Owns its strings. */
+/* A list, which owns its strings. An empty list is zeroed. */
 struct gnn_kv_list {
     struct gnn_kv *items;
     uint32_t count;
     uint32_t room;
 };
 
-/* Copies key and value (which may be NULL: unknown). A key that is already there gets the new value in its old place.
- * GNN_ENOMEM. */
+/* Copies key and value into the list; a value of NULL is unknown. An existing key keeps its place and gets the new
+ * value. Returns GNN_ENOMEM if memory runs out. */
 GNN_MUST_CHECK enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char *value,
                                           struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const char *key,
                                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* NULL when the key is missing or its value unknown. */
+/* Returns the value, or NULL if the key is missing or its value is unknown. */
 const char *gnn_kv_get(const struct gnn_kv_list *list, const char *key);
 
-/* Frees everything and leaves an empty list; accepts NULL. */
+/* Frees all items and leaves an empty list. Accepts NULL. */
 void gnn_kv_clear(struct gnn_kv_list *list);
 
 #endif

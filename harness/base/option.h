@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options: an option is declared once, in a table; parser, limits, help, echo, record and `oocgnn list params` read
+/* Options. An option is declared once, in a table. Parser, limits, help, output, record and `oocgnn list params` read
  * that entry, as in fio. A table ends with an entry whose name is NULL. */
 #ifndef GNN_BASE_OPTION_H
 #define GNN_BASE_OPTION_H
@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 enum {
-    GNN_TEXT_MAX = 256,    /* room of a GNN_OPT_TEXT field, its 0 included */
-    GNN_RANGE_BYTES = 256, /* room of a range or a list of choices, as text */
+    GNN_TEXT_MAX = 256,    /* bytes of a GNN_OPT_TEXT field, its 0 included */
+    GNN_RANGE_BYTES = 256, /* bytes for a range or a list of choices as text */
 };
 
 struct gnn_u32_list {
@@ -36,10 +36,10 @@ struct gnn_option {
     enum gnn_option_type type;
     size_t offset;              /* offsetof the field in the config struct */
     const char *unit;           /* "threads", "bytes", "batches"; "" or NULL if none */
-    const char *def;            /* default as the user would write it */
+    const char *def;            /* default, as the user writes it */
     double min, max;            /* inclusive; both 0: no limits */
     const char *const *choices; /* GNN_OPT_CHOICE: NULL-terminated words */
-    const char *help;           /* one sentence; says what 0 means where 0 means "automatic" */
+    const char *help;           /* one sentence; explains 0 where 0 means "automatic" */
     const char *group;          /* heading that help prints it under; NULL: none */
     const char *source;         /* paper section or artifact file the default comes from; NULL: our choice */
 };
@@ -53,21 +53,22 @@ struct gnn_option {
 /* Fills config with the defaults. A default that does not parse is a bug and asserts. */
 void gnn_option_defaults(const struct gnn_option *table, void *config);
 
-/* Parses one value into config. GNN_EUSAGE names the option, the value, the limits, and near misses among
- * names. */
+/* Parses one value into config. Returns GNN_EUSAGE, which names the option, the value and the limits, or near misses of
+ * an unknown name. */
 GNN_MUST_CHECK enum gnn_status gnn_option_set(const struct gnn_option *table, void *config, const char *name,
                                               const char *value, struct gnn_err *err);
 
-/* The value as the user would write it: parsing it again gives the same config. */
+/* Writes the value to text as the user writes it. Parsing the text gives the same config. */
 void gnn_option_format(const struct gnn_option *option, const void *config, char *text, size_t text_bytes);
 
-/* Writes what values are accepted ("1 to 64", "lru, belady"; "" when everything of the type is) and returns text. */
+/* Writes the accepted values to text: "1 to 64", "lru, belady", or "" if every value of the type is accepted. Returns
+ * text. */
 const char *gnn_option_range(const struct gnn_option *option, char *text, size_t text_bytes);
 
 /* Prints name, type, default, unit, range, meaning and source of every entry, for `oocgnn list params`. */
 void gnn_option_help(const struct gnn_option *table, FILE *out);
 
-/* Prints the same as a Markdown table: parameter, meaning, default, range, source. */
+/* Prints the same entries as a Markdown table: parameter, meaning, default, range, source. */
 void gnn_option_markdown(const struct gnn_option *table, FILE *out);
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings: plain data that the cgroup (confine) and the probes (measure) fill and the record stores. They live here
- * because those three parts do not know one another. Counts are cumulative unless a comment says otherwise; GNN_UNKNOWN
- * (integers) and NAN (doubles) mean that this kernel, hierarchy or machine does not tell. */
+/* Readings: data that the cgroup (confine) and the probes (measure) fill and the record stores. They are defined here
+ * because these three parts do not include one another. Counts are cumulative unless a comment states otherwise.
+ * GNN_UNKNOWN (integers) and NAN (doubles) mean that this kernel, hierarchy or machine does not report a value. */
 #ifndef GNN_BASE_READING_H
 #define GNN_BASE_READING_H
 
 #include "harness/oocgnn.h"
 
-/* Pressure stall information, Documentation/accounting/psi.rst: total time in which some / all tasks were stalled. */
+/* Pressure stall information (Documentation/accounting/psi.rst): total time in which some or all tasks were stalled. */
 struct gnn_psi {
     uint64_t some_us;
     uint64_t full_us;
 };
 
-/* What the kernel says about one control group. */
+/* What the kernel reports for one control group. */
 struct gnn_group_reading {
     uint64_t limit_bytes;      /* as read back; GNN_UNKNOWN: no limit */
     uint64_t swap_limit_bytes; /* swap alone, as read back; GNN_UNKNOWN: no limit, or no swap accounting */
     uint64_t current_bytes;    /* charged now: anonymous, page cache, kernel */
     uint64_t peak_bytes;       /* GNN_UNKNOWN before Linux 5.19 on cgroup v2 */
-    uint64_t oom_kills;        /* processes of the group the kernel killed for memory */
+    uint64_t oom_kills;        /* processes of the group that the kernel killed for memory */
     uint64_t anon_bytes;       /* now */
     uint64_t file_bytes;       /* now: page cache, shmem included */
     uint64_t shmem_bytes;      /* now: pinned memory of some drivers shows up here */
@@ -31,13 +31,13 @@ struct gnn_group_reading {
     struct gnn_psi psi_io;
 };
 
-/* What the machine says, and the worker's own line in /proc. */
+/* What the kernel reports for the machine, and for the worker's process in /proc. */
 struct gnn_host_reading {
     uint64_t now_ns;       /* CLOCK_MONOTONIC at the reading */
     uint64_t cpu_total_ns; /* over all CPUs, every state; steal included, guest not counted twice */
     uint64_t cpu_idle_ns;
     uint64_t cpu_iowait_ns;
-    uint64_t cpu_stolen_ns; /* over all CPUs: a hypervisor ran something else while a thread here was on its core */
+    uint64_t cpu_stolen_ns; /* over all CPUs: a hypervisor ran something else while a thread here was ready to run */
     uint64_t worker_cpu_ns; /* user + system of the worker's process, its ended threads included */
     uint64_t worker_rss_bytes;
     uint64_t worker_major_faults;
@@ -75,12 +75,13 @@ struct gnn_series_point {
     double gpu_power_w, gpu_rx_bytes_per_s, gpu_tx_bytes_per_s;
 };
 
-/* Every field GNN_UNKNOWN or NAN: the state before anything was read. */
+/* Set every field to GNN_UNKNOWN or NAN: the state before the first reading. */
 void gnn_group_reading_unknown(struct gnn_group_reading *out);
 void gnn_host_reading_unknown(struct gnn_host_reading *out);
 
-/* /proc/pressure/X or a group's X.pressure: lines "some avg10=… total=N" and "full …". full_us is GNN_UNKNOWN where
- * the file has no such line (cpu before Linux 5.13). False, and out untouched, when the text is something else. */
+/* Parses /proc/pressure/X or a group's X.pressure: lines "some avg10=… total=N" and "full …". full_us is
+ * GNN_UNKNOWN if there is no such line (cpu before Linux 5.13). Returns false, with out unchanged, if text is something
+ * else. */
 bool gnn_parse_psi(const char *text, struct gnn_psi *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counter-based random numbers: a value is a pure function of a key and a counter, so draws depend on nothing else: not
- * on threads, order or world. splitmix64's finaliser over a key chained from the words. */
+/* Counter-based random numbers: a value is a pure function of a key and a counter. Draws do not depend on threads,
+ * order or world. The function is splitmix64's finaliser over a key that is chained from words. */
 #ifndef GNN_BASE_RNG_H
 #define GNN_BASE_RNG_H
 
@@ -20,19 +20,20 @@ GNN_DEVICE static inline uint64_t gnn_mix64(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Output `index` of splitmix64 started at `seed`: addressable, so procedural data needs no state. */
+/* Returns output `index` of splitmix64 started at `seed`. Any output can be computed alone, so procedural data needs no
+ * state. */
 GNN_DEVICE static inline uint64_t gnn_splitmix64_at(uint64_t seed, uint64_t index)
 {
     return gnn_mix64(seed + (index + 1) * GNN_RNG_GOLDEN);
 }
 
-/* A key for one purpose: fold the words one after another (seed, epoch, batch, hop, destination …). */
+/* Returns a key for one purpose: fold the words one after another (seed, epoch, batch, hop, destination …). */
 static inline uint64_t gnn_rng_fold(uint64_t key, uint64_t word)
 {
     return gnn_mix64((key ^ gnn_mix64(word + GNN_RNG_GOLDEN)) + GNN_RNG_GOLDEN);
 }
 
-/* A key forked by name: "sample", "permute", "init", "dropout"; the names are part of the project's contract. */
+/* Returns a key for a purpose by name: "sample", "permute", "init", "dropout". Every result depends on these names. */
 uint64_t gnn_rng_fork(uint64_t seed, const char *purpose);
 
 static inline struct gnn_rng gnn_rng_at(uint64_t key)
@@ -45,7 +46,7 @@ static inline uint64_t gnn_rng_next(struct gnn_rng *rng)
     return gnn_splitmix64_at(rng->key, rng->counter++);
 }
 
-/* Uniform in [0, bound), bound >= 1, without bias (Lemire's multiply-and-reject). */
+/* Returns a number that is uniform in [0, bound), bound >= 1, without bias (Lemire's multiply-and-reject). */
 static inline uint64_t gnn_rng_below(struct gnn_rng *rng, uint64_t bound)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -58,13 +59,13 @@ static inline uint64_t gnn_rng_below(struct gnn_rng *rng, uint64_t bound)
     return (uint64_t)(product >> 64);
 }
 
-/* Uniform in [0, 1) with 53 bits. */
+/* Returns a number that is uniform in [0, 1), with 53 bits. */
 static inline double gnn_rng_unit(struct gnn_rng *rng)
 {
     return (double)(gnn_rng_next(rng) >> 11) * 0x1.0p-53;
 }
 
-/* Standard normal (Box-Muller, one of the pair). */
+/* Returns a standard normal number (Box-Muller; the other number of the pair is not used). */
 double gnn_rng_normal(struct gnn_rng *rng);
 
 #endif

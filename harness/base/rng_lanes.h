@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rng.h for eight words side by side, a lane each: the compiler makes of a vector what the processor has. Vectors are
- * handed over by address, as one wider than the processor's has no fixed way by value. */
+/* rng.h for eight words at once, one per lane. The compiler maps the vector to what the processor has. Vectors are
+ * passed by address, because the convention for passing wide ones by value depends on the processor. */
 #ifndef GNN_BASE_RNG_LANES_H
 #define GNN_BASE_RNG_LANES_H
 
@@ -10,7 +10,7 @@ enum { GNN_WIDE_LANES = 8 };
 
 typedef uint64_t gnn_wide __attribute__((vector_size(8 * GNN_WIDE_LANES)));
 
-/* gnn_mix64() of each lane. */
+/* Applies gnn_mix64() to each lane. */
 static inline void gnn_mix64_lanes(gnn_wide *x)
 {
     *x = (*x ^ (*x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -18,7 +18,7 @@ static inline void gnn_mix64_lanes(gnn_wide *x)
     *x ^= *x >> 31;
 }
 
-/* word becomes gnn_rng_fold() of each lane's key with it. */
+/* Replaces each lane of word by gnn_rng_fold() of the lane's key and word. */
 static inline void gnn_rng_fold_lanes(const gnn_wide *key, gnn_wide *word)
 {
     *word += GNN_RNG_GOLDEN;
