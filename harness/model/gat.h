@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of harness/model/: a GAT layer that aggregates before it multiplies, for gat.c, which maps first, and what the
- * two ways have in common. */
+/* Internal to harness/model/: a GAT layer that aggregates neighbours before the linear map, and what it shares with
+ * gat.c. gat.c maps the sources first and aggregates afterwards. */
 #ifndef GNN_MODEL_GAT_H
 #define GNN_MODEL_GAT_H
 
@@ -18,11 +18,13 @@ enum {
     GNN_GAT_WORKS
 };
 
-/* Whether a layer of this shape should aggregate a block of this size before it multiplies: where that is less work,
- * and takes no more memory than mapping first, which memory plans count. A function of nothing but its arguments. */
+/* Returns whether aggregating before the linear map pays for a layer of this shape and a block of this size. It pays if
+ * it is less work and takes no more memory than mapping first. Memory plans count the memory of mapping first. The
+ * result depends on the arguments only, so it is the same on every machine. */
 bool gnn_gat_rows_pay(const struct gnn_layer *layer, const struct gnn_layer_size *size);
 
-/* What attention needs of the layer's workspaces, whichever way: all but u, a_src and a_dst, and their gradients. */
+/* Returns the attention operands that both orders share, in the layer's workspaces. The caller sets u, a_src and
+ * a_dst. */
 static inline struct gnn_attention gnn_gat_attention(const struct gnn_layer *layer, const struct gnn_block *b)
 {
     gnn_real *scores = layer->work[GNN_GAT_SCORES].data;
@@ -35,6 +37,7 @@ static inline struct gnn_attention gnn_gat_attention(const struct gnn_layer *lay
     };
 }
 
+/* Returns the gradients that both orders share, in the layer's workspaces. The caller sets du, da_src and da_dst. */
 static inline struct gnn_attention_grad gnn_gat_gradient(const struct gnn_layer *layer, const struct gnn_attention *att)
 {
     gnn_real *dscores = layer->work[GNN_GAT_DSCORES].data;
@@ -45,10 +48,12 @@ static inline struct gnn_attention_grad gnn_gat_gradient(const struct gnn_layer 
     };
 }
 
-/* z = the heads' outputs, side by side or their mean, before skip connection and bias. */
+/* Writes the heads' outputs to z (dst, out), before skip connection and bias. They are concatenated; in the last layer
+ * they are averaged. x: (src, in). */
 void gnn_gat_rows_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                           struct gnn_mat z);
-/* Writes the gradients of W and both attention vectors, and of x unless dx.data is NULL, from that of z. */
+/* Writes the gradients of W and of both attention vectors from dz (dst, out), the gradient of z. Writes dx (src, in),
+ * the gradient of x, unless dx.data is NULL. */
 void gnn_gat_rows_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                            struct gnn_mat dz, struct gnn_mat dx);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Models and the training step; docs/training-step.md follows one through the files. A model owns its parameters, their
- * Adam state and its activation workspaces, all on one tensor back-end; it grows the workspaces at warm-up and then
- * allocates nothing per batch. Not thread-safe: one trainer thread at a time. */
+/* Models and the training step; docs/training-step.md follows one step through the files.
+ *
+ * A model owns its parameters, their Adam state and its activation workspaces, all on one tensor back-end. Workspaces
+ * grow during warm-up; afterwards no batch allocates memory. Not thread-safe: one trainer thread at a time. */
 #ifndef GNN_MODEL_H
 #define GNN_MODEL_H
 
@@ -15,76 +16,86 @@ extern const char *const gnn_model_names[]; /* "sage", "gcn", "gat", NULL */
 
 struct gnn_model_config {
     enum gnn_model_kind kind;
-    uint32_t layers; /* = number of fan-outs */
+    uint32_t layers; /* number of layers = number of fan-outs */
     uint32_t in_dim;
     uint32_t hidden; /* SAGE, GCN: width; GAT: channels per head */
-    uint32_t heads;  /* GAT */
+    uint32_t heads;  /* GAT only */
     uint32_t classes;
-    double dropout;       /* 0.5 */
-    double lr;            /* 0.003 */
-    double weight_decay;  /* 0; decoupled L2 is not used: added to the gradient as in torch.optim.Adam */
+    double dropout;       /* default 0.5 */
+    double lr;            /* default 0.003 */
+    double weight_decay;  /* default 0; L2, added to the gradient as in torch.optim.Adam, not decoupled */
     bool gat_width_total; /* false: hidden channels per head (as released); true: hidden / heads per head */
     enum gnn_gcn_norm gcn_norm;
-    uint64_t seed;                /* parameters' initial values and dropout masks */
-    uint32_t rank;                /* of several workers: equal parameters, dropout masks of its own */
-    enum gnn_optimizer optimizer; /* of an encoder (gnn_model_encode_back); gnn_model_train is Adam's */
+    uint64_t seed;                /* for the parameters' initial values and the dropout masks */
+    uint32_t rank;                /* index of this worker: workers have equal parameters and their own dropout masks */
+    enum gnn_optimizer optimizer; /* for encoders (gnn_model_encode_back); gnn_model_train always uses Adam */
 };
 
 struct gnn_model;
 
+/* Opens a model with parameters that depend on the seed only; *out is the caller's to close. On an error nothing is
+ * left open. GNN_EUSAGE: a number in the configuration is out of its range. Otherwise errors are those of the
+ * back-end. */
 GNN_MUST_CHECK enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model_config *config,
                                               struct gnn_model **out, struct gnn_err *err);
+/* Closes a model; accepts NULL. */
 void gnn_model_close(struct gnn_model *model);
 
 struct gnn_step_result {
     double loss;      /* mean over the batch's seeds */
     uint32_t correct; /* argmax == label on this forward pass */
-    bool finite; /* the loss is a number, and when training every gradient so far; true where nothing is computed */
+    bool finite;      /* the loss and, in training, all gradients so far are finite; true if not computed */
 };
 
-/* Called between backward pass and Adam step, when the first has finished, with the gradient of all parameters together
- * (count reals on the back-end, padding included) and this step's result: several workers make it their mean. */
+/* Replaces this worker's gradient by the mean over all workers. Called between backward pass and Adam step, when the
+ * backward pass has finished. `gradient` holds the gradients of all parameters: `count` reals on the back-end, padding
+ * included. step: this worker's result. A status other than GNN_OK ends the training step with it. */
 typedef enum gnn_status gnn_gradient_fn(const void *ctx, gnn_real *gradient, uint64_t count,
                                         const struct gnn_batch_view *batch, const struct gnn_step_result *step,
                                         struct gnn_err *err);
+/* Sets the function that gnn_model_train calls with the gradient; NULL: none, for a single worker. */
 void gnn_model_on_gradient(struct gnn_model *model, gnn_gradient_fn *fn, const void *ctx);
-/* The count that it is called with. */
+/* Returns the `count` that gnn_gradient_fn is called with, for a model of this configuration. */
 uint64_t gnn_model_gradient_count(const struct gnn_model_config *config);
 
-/* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the host.
- * Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch and the
- * parameters. */
+/* Runs forward pass, backward pass and one Adam step.
+ *
+ * x (batch->node_count, in_dim) is on the back-end, the labels of the seeds are on the host. Dropout masks are keyed by
+ * (seed, epoch, batch, rank, layer), so the step depends on the batch and the parameters only. Errors are those of the
+ * back-end and of the gradient function. */
 GNN_MUST_CHECK enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
                                                struct gnn_err *err);
 
-/* Forward only, dropout off. */
+/* Runs the forward pass without dropout and computes loss and accuracy. Arguments and errors as gnn_model_train. */
 GNN_MUST_CHECK enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                   const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
                                                   struct gnn_err *err);
 
-/* Forward only, dropout off: the logits out (seed_count, classes), before log-softmax, on the host. */
+/* Runs the forward pass without dropout and writes the logits, before log-softmax, to `out` (seed_count, classes) on
+ * the host. x as in gnn_model_train. */
 GNN_MUST_CHECK enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                 const gnn_real *x, gnn_real *out, struct gnn_err *err);
 
-/* As an encoder: the last layer's output is no logit but the vector of a seed, `classes` wide, and there are no labels.
- *
- * Forward; *out (seed_count, classes) is the model's until its next call. Dropout is on when training. */
+/* Runs the forward pass of an encoder: the last layer's output is the vector of a seed, `classes` wide, instead of
+ * logits. There are no labels. *out (seed_count, classes) is on the back-end and valid until the model's next call.
+ * Dropout is on if `train` is set. */
 GNN_MUST_CHECK enum gnn_status gnn_model_encode(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                 const gnn_real *x, bool train, const gnn_real **out,
                                                 struct gnn_err *err);
-/* Right after a training gnn_model_encode of the same batch and x: from the gradient of its output, dout (seed_count,
- * classes), writes that of the input, dx (node_count, in_dim), and takes one step of the parameters. *finite as in
- * struct gnn_step_result. */
+/* Runs the backward pass of an encoder and one step of its parameters. Reads dout (seed_count, classes), the gradient
+ * of the output; writes dx (node_count, in_dim), the gradient of the input. Called right after gnn_model_encode with
+ * `train` set, on the same batch and x. *finite as in struct gnn_step_result. */
 GNN_MUST_CHECK enum gnn_status gnn_model_encode_back(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                      const gnn_real *x, gnn_real *dout, gnn_real *dx, bool *finite,
                                                      struct gnn_err *err);
 
-/* Bytes the model will hold at most for batches of at most these sizes (workspaces and their growth included), for
- * memory plans. max_nodes_per_hop (layers + 1): [0] the seeds, [layers] all nodes of a batch. */
+/* Returns the largest size in bytes of a model for batches up to these sizes, for memory plans. The workspaces and
+ * their growth are included. max_nodes_per_hop (layers + 1): [0] the seeds, [layers] all nodes of a batch. */
 uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *max_nodes_per_hop);
 
-/* Every parameter, for tests, checkpoints and the record's model hash. name is "layer0.w_l" and the like. */
+/* One parameter, for tests, checkpoints and the record's model hash. name is "layer0.w_l" and the like; the arrays
+ * (rows, cols) are on the back-end and the model's. */
 struct gnn_param {
     const char *name;
     gnn_real *value, *grad, *m, *v;
@@ -92,7 +103,7 @@ struct gnn_param {
 };
 uint32_t gnn_model_param_count(const struct gnn_model *model);
 struct gnn_param gnn_model_param(const struct gnn_model *model, uint32_t index);
-/* Says how many steps made the parameters and their state what they are: Adam's correction goes on from there. */
+/* Sets how many steps the parameters and their state have seen. Adam's bias correction continues from there. */
 void gnn_model_set_step(struct gnn_model *model, uint64_t step);
 
 #endif
