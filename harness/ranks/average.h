@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The mean of the ranks' gradients: what makes several workers train one model (GNNDrive section 4.3, "gradient
- * synchronization"). Every rank calls at every step, with a gradient of the same length; when the call returns, every
- * rank holds the same mean, bit for bit, so the parameters stay equal as well.
+/* The mean of the ranks' gradients, by which several workers train one model (GNNDrive section 4.3, "gradient
+ * synchronization"). Every rank calls gnn_average_gradient in every step, with a gradient of the same length. All ranks
+ * receive the same mean, bit for bit, so their parameters stay equal.
  *
- * The mean is that of one process over the union of the mini-batches: each rank's gradient (the mean over its own
- * seeds) counts by its seeds. A rank without seeds counts nothing.
+ * The mean is that of one process over the union of the mini-batches. A rank's gradient is the mean over its own seeds
+ * and is weighted by their number; a rank without seeds has weight 0. There are three kinds:
  *
- *   shared    host memory (CPU back-ends): each rank writes its gradient into shared memory, sums one part of all of
- *             them in the order of the ranks (so the bits depend on nothing else), and copies the whole mean back
- *   devices   config.all_reduce does the sum where the gradients are (tensor/group.h: NCCL); ranks meet before, when
- *             each has said what its gradient weighs, and after
- *   modelled  no values: the last to arrive starts a ring all-reduce over the profile's links, which takes what
- *             tensor/modelled/modelled.h says
+ *   `shared`    Host memory, for CPU back-ends. Each rank writes its gradient into shared memory, sums one part over
+ *               all ranks, and copies the whole mean back. Sums run in the order of the ranks, so their bits are always
+ *               the same.
+ *   `devices`   config.all_reduce sums on the devices (tensor/group.h: NCCL). Ranks meet before it, when all weights
+ *               are known, and after it.
+ *   `modelled`  No values. The last rank to arrive starts a ring all-reduce over the profile's links; its time comes
+ *               from tensor/modelled/modelled.h.
  *
- * Lives in every rank: the shared part is opened once before the ranks start, the averager by each rank. */
+ * The shared part is opened once before the ranks start. The averager is opened by each rank. */
 #ifndef GNN_RANKS_AVERAGE_H
 #define GNN_RANKS_AVERAGE_H
 
@@ -23,15 +24,16 @@
 /* ---- opened once, before the ranks start ---- */
 
 struct gnn_average_memory;
-/* Room for gradients of `count` reals; count = 0: for a kind that moves none through the host. */
+/* Allocates the memory that the ranks share, for gradients of `count` reals. count 0: no gradient passes through the
+ * host. Set *out to NULL first; it is the caller's to close, also on an error. */
 GNN_MUST_CHECK enum gnn_status gnn_average_memory_open(struct gnn_world *world, struct gnn_ranks *ranks, uint64_t count,
                                                        struct gnn_average_memory **out, struct gnn_err *err);
 void gnn_average_memory_close(struct gnn_average_memory *memory);  /* accepts NULL */
-uint64_t gnn_average_memory_bytes(uint32_t ranks, uint64_t count); /* for plans */
+uint64_t gnn_average_memory_bytes(uint32_t ranks, uint64_t count); /* for memory plans */
 
 /* ---- a rank's own ---- */
 
-/* What a rank adds besides its gradient, and what comes back for all of them: the loss is a mean over seeds. */
+/* A rank's share of a step, and the total over all ranks. loss: mean over the seeds. */
 struct gnn_average_step {
     uint64_t seeds;
     uint64_t correct;
@@ -39,7 +41,8 @@ struct gnn_average_step {
 };
 
 struct gnn_average;
-/* Does the sum; NULL in gnn_average_config: through the host's shared memory. weight: of this rank's gradient. */
+/* Replaces the gradient by the sum of all ranks' gradients, each multiplied by its rank's `weight`. NULL in
+ * gnn_average_config: the sum is made in the host's shared memory. */
 typedef enum gnn_status gnn_all_reduce_fn(void *ctx, struct gnn_tensor *tensor, gnn_real *gradient, uint64_t count,
                                           gnn_real weight, struct gnn_err *err);
 
@@ -49,15 +52,16 @@ struct gnn_average_config {
     gnn_all_reduce_fn *all_reduce;
     void *all_reduce_ctx;
 };
+/* Initialises a rank's averager. config->memory stays the caller's and must outlive it. */
 void gnn_average_init(struct gnn_average *average, const struct gnn_average_config *config);
 
 struct gnn_average {
     struct gnn_average_config config;
-    struct gnn_average_step all; /* of the last step, over all ranks */
+    struct gnn_average_step all; /* the last step, over all ranks */
 };
 
-/* gradient (count) on the back-end `tensor`, complete, becomes the ranks' mean. GNN_ECANCELLED when another rank
- * failed. */
+/* Replaces `gradient` (count reals on `tensor`, complete) by the mean over the ranks, and writes average->all.
+ * GNN_ECANCELLED: another rank failed or was stopped. */
 GNN_MUST_CHECK enum gnn_status gnn_average_gradient(struct gnn_average *average, struct gnn_tensor *tensor,
                                                     gnn_real *gradient, uint64_t count,
                                                     const struct gnn_average_step *own, struct gnn_err *err);
