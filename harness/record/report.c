@@ -153,9 +153,9 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run, con
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    const char *headings[COLUMNS_MAX + 1] = {">run",        "system",       "dataset",        ">epoch s",
-                                             ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
-                                             ">asked/run",  ">peak memory", ">test acc %"};
+    const char *headings[COLUMNS_MAX + 1] = {">run",           "system",       "dataset",        ">epoch s",
+                                             ">I/O wait %",    ">CPU %",       ">disk read/run", ">I/Os/run",
+                                             ">requested/run", ">peak memory", ">test acc %"};
     uint32_t shown[RATIOS] = {0}, columns = FIRST_RATIO;
     for (uint32_t r = 0; r < RATIOS; r++)
         if (any_tells(runs, count, r)) {
@@ -359,18 +359,39 @@ static void print_distributions(const struct gnn_run_record *runs, uint32_t coun
 
 /* ---- notes ---- */
 
+/* Writes the conditions of runs first to last, which share them; all of them if they are the whole report. */
+static void print_conditions(const struct gnn_run_record *first, const struct gnn_run_record *last, bool all,
+                             const char *caption, FILE *out)
+{
+    if (all)
+        (void)fprintf(out, "conditions: %s\n", caption);
+    else if (first == last)
+        (void)fprintf(out, "conditions of run %" PRId64 ": %s\n", first->run_id, caption);
+    else
+        (void)fprintf(out, "conditions of runs %" PRId64 " to %" PRId64 ": %s\n", first->run_id, last->run_id, caption);
+}
+
+static void print_all_conditions(const struct gnn_run_record *runs, uint32_t count, FILE *out)
+{
+    char shared[GNN_CAPTION_BYTES] = "", next[GNN_CAPTION_BYTES] = "";
+    uint32_t first = 0;
+    assert(count > 0);
+    (void)fputs("\n", out);
+    for (uint32_t i = 0; i < count; i++) {
+        gnn_run_caption(&runs[i], next, sizeof next);
+        gnn_text_make_plain(next);
+        if (i > 0 && strcmp(next, shared) != 0) {
+            print_conditions(&runs[first], &runs[i - 1], false, shared, out);
+            first = i;
+        }
+        memcpy(shared, next, sizeof shared);
+    }
+    print_conditions(&runs[first], &runs[count - 1], first == 0, shared, out);
+}
+
 static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
 {
-    char before[GNN_CAPTION_BYTES] = "";
-    for (uint32_t i = 0; i < count; i++) {
-        char caption[GNN_CAPTION_BYTES];
-        gnn_run_caption(&runs[i], caption, sizeof caption);
-        gnn_text_make_plain(caption);
-        if (strcmp(caption, before) == 0)
-            continue;
-        (void)fprintf(out, "%sfrom run %" PRId64 ": %s\n", before[0] == '\0' ? "\n" : "", runs[i].run_id, caption);
-        memcpy(before, caption, sizeof before);
-    }
+    print_all_conditions(runs, count, out);
     for (uint32_t i = 0; i < count; i++) {
         if (runs[i].status == GNN_RUN_OK && !gnn_run_withholds_times(&runs[i]))
             continue;

@@ -113,9 +113,20 @@ static void print_memory(const struct gnn_run_record *run, FILE *out)
     print_line("memory", text, out);
 }
 
+/* Returns a note on the number of test nodes if it is so small that the accuracy is mostly chance, or "". */
+static const char *few_test_nodes(const struct gnn_run_record *run, char text[TEXT_BYTES])
+{
+    enum { ENOUGH = 1000 }; /* the standard error of a share is at most 1.6 % from here on */
+    const char *const nodes = gnn_kv_get(&run->environment, "dataset.test");
+    text[0] = '\0';
+    if (nodes != NULL && strtoul(nodes, NULL, 10) < ENOUGH)
+        (void)snprintf(text, TEXT_BYTES, " (only %.12s test nodes)", nodes);
+    return text;
+}
+
 static void print_learned(const struct gnn_run_record *run, FILE *out)
 {
-    char text[256];
+    char text[256], few[TEXT_BYTES];
     const double loss = run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].loss : (double)NAN;
     const double mrr = gnn_run_test_mrr(run), accuracy = gnn_run_test_accuracy(run);
     size_t used = 0;
@@ -125,8 +136,8 @@ static void print_learned(const struct gnn_run_record *run, FILE *out)
     if (isfinite(mrr))
         (void)snprintf(text + used, sizeof text - used, "%stest MRR %.4f", used > 0 ? ", " : "", mrr);
     else if (isfinite(accuracy))
-        (void)snprintf(text + used, sizeof text - used, "%stest accuracy %.2f %%", used > 0 ? ", " : "",
-                       100.0 * accuracy);
+        (void)snprintf(text + used, sizeof text - used, "%stest accuracy %.2f %%%s", used > 0 ? ", " : "",
+                       100.0 * accuracy, few_test_nodes(run, few));
     if (text[0] != '\0')
         print_line("training", text, out);
 }

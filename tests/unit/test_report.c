@@ -46,14 +46,19 @@ static void table_of_a_comparison(void **state)
     must_show(text, " 42  gnndrive  papers100m sage    11.50        43.7");
     must_show(text, "61.00\n");
     must_show(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
-    must_show(text, "from run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
+    must_show(text, "\nconditions: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
                     "fan-out 10,10,10, memory limit 320 MiB (cgroup-v1), cold start, compute cpu\n");
-    assert_null(strstr(text, "from run 42")); /* the same */
+    assert_null(strstr(text, "conditions of run")); /* both have the same */
     free(text);
     text = report_text(runs, 2, GNN_REPORT_MARKDOWN);
     must_show(text, "| run | system   | dataset");
     must_show(text, "| --: | -------- | ---");
     must_show(text, "|  42 | gnndrive |");
+    free(text);
+    runs[1].batch_size = 20;
+    text = report_text(runs, 2, GNN_REPORT_TEXT);
+    must_show(text, "\nconditions of run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10,");
+    must_show(text, "\nconditions of run 42: measured world, papers100m, scale 1/100, dim 128, model sage, batch 20,");
     free(text);
     text = report_text(runs, 0, GNN_REPORT_TEXT);
     assert_string_equal(text, "no runs\n");
@@ -91,6 +96,16 @@ static void one_run_is_a_block(void **state)
     must_show(text, "  time            I/O wait 43.7 % of the workers' time\n"); /* nothing probed the CPU */
     must_show(text, "\nStages: ");
     assert_null(strstr(text, "Percentiles"));
+    assert_null(strstr(text, "test nodes"));
+    free(text);
+    struct gnn_err err = {0};
+    must(gnn_kv_set(&run.environment, "dataset.test", "54", &err), &err);
+    text = run_text(&run);
+    must_show(text, "test accuracy 64.00 % (only 54 test nodes)\n");
+    free(text);
+    must(gnn_kv_set(&run.environment, "dataset.test", "1000", &err), &err);
+    text = run_text(&run);
+    assert_null(strstr(text, "test nodes"));
     free(text);
     run.epoch_count = 2;
     text = run_text(&run);
