@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The dropout mask, one definition for every back-end: element (i, c) of a (rows, cols) matrix owns 16 bits of a
- * counter-based word. Four neighbours in a row share a word; rows start on a word, so a row's mask depends on nothing
- * but key, i and the words per row. */
+/* The dropout mask, with one definition for every back-end. Element (i, c) of a (rows, cols) matrix owns 16 bits of a
+ * counter-based word. Four neighbours in a row share a word, and each row starts a new word. So a row's mask depends
+ * only on key, i and the words per row. */
 #ifndef GNN_TENSOR_DROPOUT_H
 #define GNN_TENSOR_DROPOUT_H
 
@@ -12,7 +12,8 @@ GNN_DEVICE static inline uint64_t gnn_dropout_words(uint32_t cols)
     return ((uint64_t)cols + 3) / 4;
 }
 
-/* An element is dropped iff its 16 bits are below this; a rate of 1/2 is exact, others within 2^-17. */
+/* Returns the threshold for a rate: an element is dropped if its 16 bits are below it. A rate of 1/2 is exact, others
+ * within 2^-17. */
 static inline uint32_t gnn_dropout_threshold(double rate)
 {
     return (uint32_t)(rate * 65536.0 + 0.5);

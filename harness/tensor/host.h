@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What back-ends that live in host memory share: the open state and the memory ops. */
+/* The open state and the memory ops that back-ends in host memory share. */
 #ifndef GNN_TENSOR_HOST_H
 #define GNN_TENSOR_HOST_H
 
@@ -8,13 +8,13 @@
 struct gnn_host_tensor {
     struct gnn_tensor base;
     struct gnn_tensor_env env;
-    void *own;                               /* what a back-end keeps beside it; NULL: nothing */
-    void (*close_own)(struct gnn_tensor *t); /* called where own is not NULL */
+    void *own;                               /* further state of a back-end; NULL: none */
+    void (*close_own)(struct gnn_tensor *t); /* called if own is not NULL */
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_host_open(const struct gnn_tensor_ops *ops, const struct gnn_tensor_env *env,
                                              struct gnn_tensor **out, struct gnn_err *err);
-/* An op takes what the table hands to it, needed or not. */
+/* Ops have the parameters of the table, even if they do not use them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define GNN_HOST_OP(op) GNN_TENSOR_OP(op) gnn_host_##op;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A layer of GraphSAGE with mean aggregation in one op each way: a back-end that does all of it for a few rows while
- * these are in a cache passes over memory once, where one op after the other passes over it for each (Hamilton et al.
- * 2017, algorithm 1). A table beside struct gnn_tensor_ops, because a back-end may lack it (ops->sage is NULL). Both
- * ops return false where they are no gain, or kernels or memory are refused, and have done nothing then: the caller
- * goes op by op (model/sage.c), to the same bits. Same rules: row-major matrices of this back-end's memory, sizes
- * trusted and asserted, no errors. */
+/* A GraphSAGE layer with mean aggregation as one op per direction (Hamilton et al. 2017, algorithm 1). A back-end can
+ * then compute the whole layer for a few rows while they are in a cache. It passes over memory once, whereas separate
+ * ops pass over it once each. A separate table, because a back-end may lack it (ops->sage is NULL).
+ *
+ * Both ops return false if they bring no gain, or if kernels or memory are not available. They have no effect then, and
+ * the caller computes the layer op by op (model/sage.c), with the same bits. Same rules as tensor_ops: row-major
+ * matrices of this back-end's memory, sizes trusted and asserted, no errors. */
 #ifndef GNN_TENSOR_SAGE_H
 #define GNN_TENSOR_SAGE_H
 
@@ -21,17 +22,18 @@ struct gnn_sage {
 };
 
 struct gnn_sage_grad {
-    struct gnn_mat dy;         /* (dst_count, out): turned into the gradient before the activation */
+    struct gnn_mat dy;         /* (dst_count, out): becomes the gradient before the activation */
     gnn_real *db;              /* (out), written */
     struct gnn_mat dw_l, dw_r; /* (out, in), written */
     struct gnn_mat dx;         /* (src_count, in), written unless data is NULL */
 };
 
 struct gnn_sage_ops {
-    /* Writes mean, the means of the sampled sources of x, and y = dropout(act(mean w_l^T + x w_r^T + bias)), where the
+    /* Writes the means of the sampled sources of x to mean, and y = dropout(act(mean w_l^T + x w_r^T + bias)). The
      * targets are the first rows of x. */
     bool (*forward)(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_block *b);
-    /* Right after forward, of the same operands. mean is overwritten where dx is asked for. */
+    /* Computes the gradients. Called right after forward, with the same operands. mean is overwritten if dx is
+     * requested. */
     bool (*backward)(struct gnn_tensor *t, const struct gnn_sage *s, const struct gnn_sage_grad *grad,
                      const struct gnn_block *b);
 };

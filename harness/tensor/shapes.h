@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shapes that an op asks of its operands (tensor.h), asserted alike by every back-end. */
+/* Checks of operand shapes that every back-end asserts alike (tensor.h). */
 #ifndef GNN_TENSOR_SHAPES_H
 #define GNN_TENSOR_SHAPES_H
 
@@ -18,7 +18,7 @@ static inline uint32_t gnn_gemm_inner(bool trans_a, bool trans_b, struct gnn_mat
     return inner;
 }
 
-/* The same of one matrix for each head. */
+/* Returns the length of the sums for one matrix per head, as gnn_gemm_inner does. */
 static inline uint32_t gnn_head_inner(bool trans_a, bool trans_b, const struct gnn_head_mat *a,
                                       const struct gnn_head_mat *b, const struct gnn_head_mat *c)
 {
@@ -29,7 +29,7 @@ static inline uint32_t gnn_head_inner(bool trans_a, bool trans_b, const struct g
     return gnn_gemm_inner(trans_a, trans_b, one_a, one_b, (struct gnn_mat){c->data, c->rows, c->cols});
 }
 
-/* Rows of a block's targets against rows of its sources, of one width. */
+/* Asserts that targets and sources have the block's numbers of rows and equally many columns. */
 static inline void gnn_segment_shapes(struct gnn_mat targets, const struct gnn_block *b, struct gnn_mat sources)
 {
     assert(targets.rows == b->dst_count);
@@ -39,13 +39,13 @@ static inline void gnn_segment_shapes(struct gnn_mat targets, const struct gnn_b
     assert(b->row_start[b->dst_count] == b->edge_count);
 }
 
-/* The columns of a head in a row of att->u: `count` of them, from column h * step on. In the targets' rows and in the
- * attention vectors they stand side by side, from h * count on. */
+/* The columns that head h uses in a row of att->u: `count` columns from column h * step. In the targets' rows and in
+ * the attention vectors the heads' columns are adjacent, from h * count. */
 struct gnn_head_cols {
     uint64_t count, step;
 };
 
-/* Of rows that are mapped: each head has its own. */
+/* Returns the columns for mapped rows, in which each head has its own. */
 static inline struct gnn_head_cols gnn_own_cols(const struct gnn_attention *att)
 {
     const uint64_t channels = att->u.cols / att->heads;
@@ -53,13 +53,13 @@ static inline struct gnn_head_cols gnn_own_cols(const struct gnn_attention *att)
     return (struct gnn_head_cols){channels, channels};
 }
 
-/* Of rows as they come (gat_rows.h): all heads have all of them. */
+/* Returns the columns for unmapped rows (gat_rows.h), which all heads share. */
 static inline struct gnn_head_cols gnn_shared_cols(const struct gnn_attention *att)
 {
     return (struct gnn_head_cols){att->u.cols, 0};
 }
 
-/* Attention's output or its gradient: a row for each target, all heads side by side. */
+/* Asserts the shape of attention's output or its gradient: a row for each target, all heads side by side. */
 static inline void gnn_attend_cols(struct gnn_mat out, const struct gnn_attention *att, const struct gnn_block *b,
                                    struct gnn_head_cols cols)
 {
@@ -80,7 +80,7 @@ static inline void gnn_attend_shapes(struct gnn_mat out, const struct gnn_attent
 struct gnn_slots {
     const uint32_t *col;
     uint32_t edges, self;
-    uint64_t first; /* slot number of the first */
+    uint64_t first; /* slot number of the row's first slot */
 };
 
 static inline struct gnn_slots gnn_row_slots(const struct gnn_block *b, uint32_t i)
@@ -94,7 +94,7 @@ static inline uint32_t gnn_slot_source(const struct gnn_slots *row, uint32_t k)
     return k < row->edges ? row->col[k] : row->self;
 }
 
-/* wide (rows, heads * channels) against mean (rows, channels). */
+/* Asserts the shapes wide (rows, heads * channels) and mean (rows, channels). */
 static inline void gnn_head_shapes(struct gnn_mat wide, struct gnn_mat mean, uint32_t heads)
 {
     assert(wide.rows == mean.rows);

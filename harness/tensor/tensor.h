@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_ops: the arithmetic of the models behind one table, so that plain loops (ref), BLAS (cpu), CUDA (plugin) and a
- * roofline (modelled) serve the same model code. Matrices are row-major and dense. Every pointer passed in was obtained
- * from this back-end's alloc, or from the world as feature memory where the op says "host"; a caller never dereferences
- * them.
+/* tensor_ops: the arithmetic of the models behind one table of operations. Plain loops (ref), BLAS (cpu), CUDA (plugin)
+ * and a roofline (modelled) implement it for the same model code. Matrices are row-major and dense. Every pointer
+ * passed in comes from this back-end's alloc, or is feature memory of the world where an op accepts host memory. A
+ * caller never dereferences them.
  *
- * gnn_real is float; the finite-difference tests compile tensor/ref and model/ a second time with
- * -DGNN_REAL_DOUBLE. Operations are deterministic: same input, same bits, for a given back-end and thread
- * count. Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those of a device (GNN_EGPU: its
- * memory is full). */
+ * The type gnn_real is float. The finite-difference tests compile tensor/ref and model/ a second time with
+ * -DGNN_REAL_DOUBLE. Operations are deterministic: same input, same bits, for a given back-end and thread count. Sizes
+ * are trusted and asserted. The only errors are GNN_ENOMEM, GNN_ECAP and those of a device (GNN_EGPU: its memory is
+ * full). */
 #ifndef GNN_TENSOR_H
 #define GNN_TENSOR_H
 
@@ -28,7 +28,7 @@ struct gnn_mat {
     uint32_t cols;
 };
 
-/* The first rows of m: targets are the prefix of the sources. */
+/* Returns the first rows of m. A block's targets are the first of its sources. */
 static inline struct gnn_mat gnn_mat_head(struct gnn_mat m, uint32_t rows)
 {
     assert(rows <= m.rows);
@@ -38,12 +38,13 @@ static inline struct gnn_mat gnn_mat_head(struct gnn_mat m, uint32_t rows)
 enum gnn_reduce { GNN_REDUCE_MEAN, GNN_REDUCE_SUM, GNN_REDUCE_MAX };
 enum gnn_activation { GNN_ACT_NONE, GNN_ACT_RELU, GNN_ACT_ELU };
 
-/* w_ij = 1 / sqrt(deg(i) d_j) with deg(i) the edges of target i; d_j = the sum of 1 / sqrt(deg(i)) over the targets i
- * of source j (as in the scripts that GNNDrive released), or their count (Kipf and Welling 2017, equation 2). */
+/* w_ij = 1 / sqrt(deg(i) d_j), where deg(i) is the number of edges of target i. RELEASED: d_j is the sum of 1 /
+ * sqrt(deg(i)) over the targets i of source j, as in the scripts that GNNDrive released. STANDARD: d_j is the number of
+ * these targets (Kipf and Welling 2017, equation 2). */
 enum gnn_gcn_norm { GNN_GCN_NORM_RELEASED, GNN_GCN_NORM_STANDARD };
 
-/* Inverted dropout. Element (i, c) of a matrix is kept iff a hash of (key, i, c) says so (tensor/dropout.h), so the
- * backward pass draws the same mask again and nothing is stored. */
+/* Inverted dropout. A hash of (key, i, c) decides whether element (i, c) of a matrix is kept (tensor/dropout.h). The
+ * backward pass computes the same mask again, so no mask is stored. */
 struct gnn_dropout {
     double rate; /* [0, 1); 0: nothing is dropped and key is not used */
     uint64_t key;
@@ -56,7 +57,7 @@ struct gnn_adam {
 };
 
 /* The attention of one GAT layer on one block (Velickovic et al. 2018). Slots of row i start at row_start[i] + i: first
- * the row's edges, last the self-loop; the slot of an edge that is the target itself holds alpha =
+ * the row's edges, last the self-loop. If an edge's source is the target itself, the slot of the edge holds alpha =
  * 0. */
 struct gnn_attention {
     uint32_t heads;
@@ -77,31 +78,31 @@ struct gnn_attention_grad {
 
 enum gnn_precision { GNN_PRECISION_FP32, GNN_PRECISION_TF32, GNN_PRECISION_BF16 };
 
-/* Lanes are numbered 0 to GNN_LANES_MAX - 1; GNN_LANE_STREAM is the stream that ops run in, where an event op takes
- * either. */
+/* Lanes are numbered 0 to GNN_LANES_MAX - 1. GNN_LANE_STREAM is the stream in which ops run; event ops accept a lane or
+ * the stream. */
 enum { GNN_LANES_MAX = 64 };
 
-/* What a device's back-end pins of the host's memory when it is opened; a sole worker's memory plan counts it. */
+/* Bytes of host memory that a device's back-end pins at open. Included in the memory plan of a sole worker. */
 enum { GNN_TENSOR_STAGING_BYTES = 4 << 20 };
 #define GNN_LANE_STREAM UINT32_MAX
 
-/* A point in a lane or in the stream; NULL where a back-end has finished what was given to it. */
+/* A point in a lane or in the stream. NULL in back-ends whose ops have finished when they return. */
 struct gnn_event;
 
-/* Room for one mini-batch's lists on the device; NULL where ops read the host's. */
+/* Device memory for one mini-batch's lists. NULL in back-ends whose ops read the host's lists. */
 struct gnn_resident;
 
-/* The lists of a mini-batch that ops take from the host: blocks, and where not NULL the labels of the seeds
- * (seed_count) and the row numbers that gather_rows takes (node_count). */
+/* The host lists of a mini-batch that ops read: blocks, and where not NULL the labels of the seeds (seed_count) and the
+ * row numbers that gather_rows takes (node_count). */
 struct gnn_batch_lists {
     const struct gnn_batch_view *view;
     const int32_t *labels;
     const uint32_t *rows;
 };
 
-/* Where each row of a table is: one of a few tables, in the back-end's memory or in pinned memory of the host (DiskGNN
- * section 5: GPU cache, CPU cache, what was read; MariusGNN: the partitions in memory). A word of `place` names table
- * and row; GNN_PLACE_NONE: the row is in none. */
+/* The location of each row of a table that is spread over several tables, in the back-end's memory or in pinned host
+ * memory. Examples: GPU cache, CPU cache and rows just read (DiskGNN section 5), partitions in memory (MariusGNN). A
+ * word of `place` encodes table and row, or is GNN_PLACE_NONE for a row that is in no table. */
 enum { GNN_PLACE_TABLES = 3, GNN_PLACE_ROW_BITS = 30 };
 #define GNN_PLACE_NONE UINT32_MAX
 struct gnn_placement {
@@ -109,41 +110,45 @@ struct gnn_placement {
         const gnn_real *rows;
         uint64_t stride; /* reals between rows */
     } table[GNN_PLACE_TABLES];
-    const uint32_t *place; /* on the back-end */
+    const uint32_t *place; /* in the back-end's memory */
 };
 static inline uint32_t gnn_place(uint32_t table, uint32_t row)
 {
     return table << GNN_PLACE_ROW_BITS | row;
 }
 
-/* What a device did since it was asked last. Zero where the host computes: its record has none of it. */
+/* Work of a device since the last take_times. All zero in back-ends that compute on the host; their records have no
+ * such columns. */
 struct gnn_device_times {
-    uint64_t kernel_ns; /* from the first op after a synchronize to the last before the next: the stream was busy */
-    uint64_t copy_ns;   /* of what crosses the bus outside of a step's graph, without gaps; lanes and stream added up */
+    /* time in which the stream was busy: from the first op after a synchronize to the last op before the next */
+    uint64_t kernel_ns;
+    /* time of copies over the bus outside of a step's graph, without gaps; sum over lanes and stream */
+    uint64_t copy_ns;
     uint64_t uploaded_bytes, downloaded_bytes;
     uint64_t launches;
-    uint64_t graph_steps, graph_builds; /* steps launched as one graph; of these, those that had to build it anew */
+    /* steps launched as one graph, and those of them for which a graph had to be built */
+    uint64_t graph_steps, graph_builds;
 };
 
-/* What a back-end may use from outside; passed at open, copied. */
+/* Resources that a back-end may use. Passed at open, copied. */
 struct gnn_tensor_env {
-    uint32_t threads;               /* of BLAS and loops */
+    uint32_t threads;               /* threads of BLAS and of loops */
     bool gpu;                       /* modelled: the profile's GPU, else its CPU */
     uint32_t device;                /* cuda: number of the GPU */
-    struct gnn_tensor *same_device; /* modelled: a back-end whose GPU this one uses too; NULL: one of its own */
-    enum gnn_precision precision;   /* cuda: what the inputs of GEMM are rounded to */
+    struct gnn_tensor *same_device; /* modelled: a back-end whose GPU this one shares; NULL: it has its own */
+    enum gnn_precision precision;   /* cuda: precision that inputs of GEMM are rounded to */
     bool graphs;                    /* cuda: a step is captured and launched as one graph */
     enum gnn_status (*alloc)(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(void *ctx, void *ptr);
-    /* The clock of the world, and telling it that the calling thread has waited for the device (GNN_WAIT_COMPUTE).
-     * Devices only; may be NULL for those that are not modelled. Any thread. */
+    /* Return the world's time, and report that the calling thread has waited for the device (GNN_WAIT_COMPUTE). Used by
+     * devices only; may be NULL unless the device is modelled. Any thread. */
     uint64_t (*now_ns)(void *ctx);
     void (*waited)(void *ctx, uint64_t ns);
-    /* What the calling thread has slept so far without telling anybody (gnn_split_unnamed_ns): where it grows across a
-     * driver's call, the call slept. Devices only; may be NULL. Any thread. */
+    /* Returns the time that the calling thread has slept so far without a named wait (gnn_split_unnamed_ns). If it
+     * grows across a driver's call, the call slept. Used by devices only; may be NULL. Any thread. */
     int64_t (*asleep_ns)(void *ctx);
-    /* Modelled only, NULL elsewhere: waiting for the accelerator (GNN_WAIT_COMPUTE), and computing on a core of the
-     * host for that long. Any thread. */
+    /* Wait for the accelerator (GNN_WAIT_COMPUTE), and compute on a host core for that long. Modelled only, NULL
+     * elsewhere. Any thread. */
     void (*wait_until)(void *ctx, uint64_t deadline_ns);
     void (*compute_ns)(void *ctx, uint64_t ns);
     void *ctx;
@@ -159,7 +164,7 @@ struct gnn_tensor; /* a back-end's open state; starts with `ops` */
 struct gnn_tensor_ops {
     const char *name; /* "ref", "cpu", "cuda", "model": the record's compute column */
 
-    /* profile: what is modelled; NULL for the back-ends that compute. */
+    /* Opens a back-end. profile is the machine to model, or NULL for back-ends that compute. */
     enum gnn_status (*open)(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                             struct gnn_tensor **out, struct gnn_err *err);
     void (*close)(struct gnn_tensor *t);
@@ -167,63 +172,66 @@ struct gnn_tensor_ops {
     enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(struct gnn_tensor *t, void *ptr);
     void (*upload)(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes);
-    /* host_dst may be NULL where there are no values: feature memory, to which a modelled copy takes its time. */
+    /* Copies to the host. host_dst may be NULL for feature memory without values, where a modelled copy still takes
+     * time. */
     void (*download)(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes);
-    /* Copies that run beside everything else, in the order they were given to their lane (a CUDA stream; lanes are
-     * numbered from 0, one thread at a time uses a lane). host_src is pinned memory and stays untouched until
-     * upload_wait(lane), which returns when the lane's copies have landed. */
+    /* Starts a copy that runs concurrently with the stream. Copies of a lane (a CUDA stream) run in the order in which
+     * they were started. Lanes are numbered from 0; one thread at a time uses a lane. host_src is pinned memory and
+     * must not change until upload_wait(lane) returns. By then all copies of the lane have arrived. */
     void (*upload_async)(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes);
     void (*upload_wait)(struct gnn_tensor *t, uint32_t lane);
-    /* Row from[i] of pinned host memory goes to row to[i] of table, in the lane's order. One launch moves many rows: a
-     * kernel reads the host's memory across the bus. The lists are read before it returns. */
+    /* Copies row from[i] of pinned host memory to row to[i] of table, in the lane's order. One launch moves many rows:
+     * a kernel reads host memory across the bus. The lists are read before the call returns. */
     void (*upload_rows)(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
                         const uint32_t *from, uint32_t count, uint64_t row_bytes);
 
-    /* Registers memory of the world with the device: lanes copy from it and gathers read it where it lies. The caller
-     * allocated it (so the cap counts it) and unpins it before it frees it. GNN_ENOMEM or GNN_ENOTSUP with name, size
-     * and remedy. */
+    /* Registers memory of the world with the device, or returns GNN_ENOMEM or GNN_ENOTSUP with name, size and remedy.
+     * Lanes then copy from it, and gathers read it in place. The caller has allocated it, so that it counts towards the
+     * memory limit, and unpins it before it frees it. */
     enum gnn_status (*pin)(struct gnn_tensor *t, const char *name, void *host, uint64_t bytes, struct gnn_err *err);
-    void (*unpin)(struct gnn_tensor *t, void *host); /* accepts NULL; nothing may be reading it */
+    void (*unpin)(struct gnn_tensor *t, void *host); /* accepts NULL; the device must not be reading the memory */
 
-    /* Order between lanes and the stream without the host waiting. record: the event is the point that the lane (or the
-     * stream) has reached. await: what is given to the lane (or the stream) from now on starts after the event. wait:
-     * the host waits. An event that was never recorded has passed. An event is one thread's at a time. */
+    /* Order lanes and the stream without a wait on the host. Record sets the event to the point that the lane (or the
+     * stream) has reached. Await delays later work of a lane (or the stream) until the event has passed. With
+     * event_wait the host waits. An event that was never recorded has passed. One thread at a time uses an event. */
     enum gnn_status (*event_open)(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err);
     void (*event_close)(struct gnn_tensor *t, struct gnn_event *event); /* accepts NULL */
     void (*event_record)(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane);
     void (*event_await)(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane);
     void (*event_wait)(struct gnn_tensor *t, struct gnn_event *event);
 
-    /* A mini-batch's lists ahead of the ops that need them. stage copies them into pinned memory and starts one copy up
-     * in the lane; the host's lists stay as they are until the batch is done with, as ops know them by their addresses.
-     * use makes this batch the one that ops are about: they start after its copy and find its lists there; use(NULL)
-     * ends that, and a later stage into the same room waits for the ops before it. Lists that were not staged go up
-     * when an op first needs them. stage is called by the lane's thread, use by the computing one. */
+    /* Bring a mini-batch's lists to the device before its ops need them. Stage copies the lists into pinned memory and
+     * starts one copy to the device in the lane. The host's lists must not change until the batch is finished, because
+     * ops identify the device's copies by host addresses. Use makes `room` the current batch: later ops start after its
+     * copy and use its lists. With NULL it ends that. A later stage into the same room waits for the ops before that
+     * call. Lists that were not staged are copied when an op first needs them. The lane's thread calls stage, the
+     * computing thread calls use. */
     enum gnn_status (*resident_open)(struct gnn_tensor *t, struct gnn_resident **out, struct gnn_err *err);
-    void (*resident_close)(struct gnn_tensor *t, struct gnn_resident *room); /* accepts NULL; not while in use */
+    /* accepts NULL; the room must not be in use */
+    void (*resident_close)(struct gnn_tensor *t, struct gnn_resident *room);
     enum gnn_status (*resident_stage)(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
                                       const struct gnn_batch_lists *lists, struct gnn_err *err);
     void (*resident_use)(struct gnn_tensor *t, struct gnn_resident *room);
 
-    /* Around the ops of a training step that has the same ops each time, so that a device may launch them as one. From
-     * begin to end no memory is allocated, freed or copied by the caller, and softmax_nll's results arrive with the
-     * next synchronize. */
+    /* Enclose the ops of a training step whose sequence of ops is the same every time, so that a device may launch them
+     * as one graph. Between begin and end the caller does not allocate, free or copy memory. Results of softmax_nll
+     * arrive with the next synchronize. */
     void (*step_begin)(struct gnn_tensor *t, const struct gnn_batch_lists *lists);
     void (*step_end)(struct gnn_tensor *t);
 
-    /* Since the last call. Any thread. */
+    /* Writes the work since the last call to *out. Any thread. */
     void (*take_times)(struct gnn_tensor *t, struct gnn_device_times *out);
     /* Opens a named range of the calling thread in a profiler's timeline (NVTX); NULL closes the innermost. */
     void (*range)(struct gnn_tensor *t, const char *name);
     void (*fill)(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value);
     void (*copy)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count);
 
-    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; rows on the host, out (count, cols). `table` is
-     * the back-end's or pinned memory of the host (in a back-end that computes there: any). */
+    /* Sets out[i] = table[rows[i]]. Table rows are row_stride reals apart; rows is on the host, out is (count, cols).
+     * `table` is the back-end's memory or pinned host memory. Back-ends that compute on the host accept any memory. */
     void (*gather_rows)(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols);
-    /* out[i] = the row that place[rows[i]] names; where that is GNN_PLACE_NONE, out[i] stays as it is. host_count of
-     * the rows lie in the host's memory: what crosses the bus. */
+    /* Sets out[i] to the row that place[rows[i]] names, or leaves it unchanged for GNN_PLACE_NONE. host_count of the
+     * rows are in host memory and cross the bus. */
     void (*gather_placed)(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
                           const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count);
 
@@ -234,15 +242,16 @@ struct gnn_tensor_ops {
     void (*column_sum)(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z);             /* out = sum_i z_i */
     void (*add)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count); /* dst += src */
 
-    /* out (dst_count, cols) = reduce over the sampled sources of x (src_count, cols); an empty row gives 0. MAX writes
-     * the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
+    /* Reduces over the sampled sources of x (src_count, cols) into out (dst_count, cols); an empty row gives 0. MAX
+     * writes the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
     void (*segment_reduce)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
                            struct gnn_mat x, uint32_t *argmax);
-    /* dx (src_count, cols) += the transpose of the above applied to dout. */
+    /* Adds the transpose of segment_reduce, applied to dout, to dx (src_count, cols). */
     void (*segment_reduce_back)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax);
 
-    /* weight (edge_count) of every edge of the block (enum gnn_gcn_norm); source_sum (src_count) is scratch. */
+    /* Writes the weight (edge_count) of every edge of the block (enum gnn_gcn_norm). source_sum (src_count) is
+     * scratch. */
     void (*gcn_weights)(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
                         const struct gnn_block *b);
     /* out_i = sum_j weight_ij x_j, and its transpose: dx_j += sum_i weight_ij dout_i. */
@@ -262,33 +271,34 @@ struct gnn_tensor_ops {
     void (*head_mean)(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads);
     void (*head_mean_back)(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads);
 
-    /* A layer's epilogue in one pass, in place: z = dropout(act(z + bias)). bias (cols) may be NULL. No activation
-     * hides a NaN. */
+    /* Applies a layer's epilogue in one pass, in place: z = dropout(act(z + bias)). bias (cols) may be NULL. Every
+     * activation passes NaN on. */
     void (*activate)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
                      const struct gnn_dropout *drop);
-    /* dy is turned into the gradient before the activation, given the epilogue's output y and the same drop. */
+    /* Turns dy into the gradient before the activation, given the epilogue's output y and the same drop. */
     void (*activate_back)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                           const struct gnn_dropout *drop);
 
-    /* Row-wise log-softmax + mean NLL over rows. logits (rows, classes) is replaced by dlogits = (softmax - onehot) /
-     * rows. *loss and *correct (argmax == label, the lowest class wins a tie) come back to the host, within a step with
-     * the next synchronize. labels on the host, each in [0, classes). No rows: loss 0. */
+    /* Computes a row-wise log-softmax and the mean negative log-likelihood over rows. The logits (rows, classes) are
+     * replaced by dlogits = (softmax - onehot) / rows. Labels are on the host, each in [0, classes). The results *loss
+     * and *correct (argmax == label, the lowest class wins a tie) are set on the host. Within a step the next
+     * synchronize sets them. Without rows the loss is 0. */
     void (*softmax_nll)(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                         uint32_t *correct);
     void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
                  const struct gnn_adam *adam);
-    void (*synchronize)(struct gnn_tensor *t); /* everything above has finished when this returns */
-    /* GNN_OK, or the first failure of any op since open (a device's launch, copy or full memory). NULL where none can
-     * fail. Asked after synchronize, before results are used. */
+    void (*synchronize)(struct gnn_tensor *t); /* returns when all earlier ops have finished */
+    /* Returns GNN_OK, or the first failure of any op since open (a device's launch, copy or full memory). NULL if no op
+     * can fail. Call it after synchronize, before results are used. */
     enum gnn_status (*check)(struct gnn_tensor *t, struct gnn_err *err);
-    const struct gnn_link_ops *link;         /* harness/tensor/link.h; NULL: the back-end cannot predict links */
-    const struct gnn_group_ops *group;       /* harness/tensor/group.h; NULL: several sum their gradients on the host */
+    const struct gnn_link_ops *link;         /* harness/tensor/link.h; NULL: link prediction is not supported */
+    const struct gnn_group_ops *group;       /* harness/tensor/group.h; NULL: workers sum their gradients on the host */
     const struct gnn_gat_rows_ops *gat_rows; /* harness/tensor/gat_rows.h; NULL: GAT maps rows before it sums them */
-    const struct gnn_sage_ops *sage;         /* harness/tensor/sage.h; NULL: a layer goes op by op */
+    const struct gnn_sage_ops *sage;         /* harness/tensor/sage.h; NULL: a layer is computed op by op */
 };
 
-/* The ops by name, so that a back-end declares its functions and fills its table from a list: X(op) for each. TUNED are
- * those where a plain loop is not as fast as anything; products are BLAS's. */
+/* Lists of op names: X(op) for each. With them a back-end declares its functions and fills its table. TUNED ops are
+ * those for which a plain loop is not the fastest code. Matrix products are BLAS's. */
 /* clang-format off */
 #define GNN_TENSOR_PLAIN_OPS(X) \
     X(fill) X(gather_rows) X(gather_placed) X(add_bias) X(add) X(gcn_weights) X(head_mean) X(head_mean_back) X(adam)
@@ -306,12 +316,14 @@ struct gnn_tensor_ops {
 
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
-    bool host_memory;                 /* alloc gives host memory: reads and gathers may land in it, no upload needed */
-    uint64_t memory_bytes;            /* of a device; 0: of the host, or unknown */
-    bool no_values;                   /* modelled: an op takes its time and computes nothing */
+    /* alloc gives host memory: reads and gathers may write to it directly, without an upload */
+    bool host_memory;
+    uint64_t memory_bytes; /* memory of a device; 0: host memory, or unknown */
+    bool no_values;        /* modelled: an op takes its time and computes no values */
 };
 
-extern const struct gnn_tensor_ops gnn_tensor_ref; /* plain loops in the order of the formulas: the oracle */
+/* plain loops in the order of the formulas: the reference for tests */
+extern const struct gnn_tensor_ops gnn_tensor_ref;
 #ifndef GNN_REAL_DOUBLE
 extern const struct gnn_tensor_ops gnn_tensor_cpu;      /* BLAS, vectorised */
 extern const struct gnn_tensor_ops gnn_tensor_modelled; /* a profile's CPU or GPU: time and memory, no values */
