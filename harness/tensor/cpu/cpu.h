@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU back-end's own ops; the rest of its table are the reference loops, where the compiler vectorises those as
- * well as anything. Loops over many rows and large products (gemm.h) are shared among the back-end's threads (share.h);
- * small ones stay on the calling thread.
+/* The CPU back-end's own ops. For the other ops of its table the reference loops are used, because the compiler
+ * vectorises them well. Threads share loops over many rows (share.h) and large products (gemm.h); small ones stay on
+ * the calling thread.
  *
- * Bits: results are the same for any number of threads. */
+ * Results have the same bits for any number of threads. */
 #ifndef GNN_TENSOR_CPU_H
 #define GNN_TENSOR_CPU_H
 
@@ -11,7 +11,7 @@
 #include "harness/tensor/cpu/transpose.h"
 #include "harness/tensor/tensor.h"
 
-/* An op takes what the table hands to it, needed or not. */
+/* Ops have the parameters of the table, even if they do not use them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define GNN_CPU_OP(op) GNN_TENSOR_OP(op) gnn_cpu_##op;
@@ -21,12 +21,13 @@ GNN_TENSOR_TUNED_OPS(GNN_CPU_OP)
 
 extern const struct gnn_gat_rows_ops gnn_cpu_gat_rows;
 
-/* Opens a back-end whose threads are started by `start`; the table's open is this with pthread_create. */
+/* Opens a back-end whose threads are started by `start`, or returns GNN_ENOMEM. The table's open does the same with
+ * pthread_create. */
 GNN_MUST_CHECK enum gnn_status gnn_cpu_open(const struct gnn_tensor_env *env, gnn_share_start *start,
                                             struct gnn_tensor **out, struct gnn_err *err);
 
-/* What one row of a sparse product reads. Row k is x + col[k] * stride, its weight weight[k * weight_stride]; weight
- * NULL: all 1. */
+/* The rows that one row of a sparse product reads. Row k is x + col[k] * stride, its weight is weight[k *
+ * weight_stride]. With weight NULL all weights are 1. */
 struct gnn_cpu_rows {
     const float *x;
     uint64_t stride;
@@ -36,12 +37,12 @@ struct gnn_cpu_rows {
     uint32_t weight_stride;
 };
 
-/* out (cols) = the weighted sum of the rows, in their order. */
+/* Sets out (cols) to the weighted sum of the rows, in their order. */
 void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows);
-/* The same on top of what is there. */
+/* Adds the weighted sum of the rows to out (cols), in their order. */
 void gnn_cpu_add_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows);
 
-/* Fetches the rows of x that come next after those of target i. */
+/* Prefetches the rows of x that are read after those of target i. */
 static inline void gnn_cpu_prefetch_edges(const struct gnn_block *b, uint32_t i, struct gnn_mat x)
 {
     const uint64_t end = gnn_min_u64(UINT64_C(0) + b->row_start[i + 1] + GNN_PREFETCH_ROWS, b->edge_count);
@@ -49,7 +50,7 @@ static inline void gnn_cpu_prefetch_edges(const struct gnn_block *b, uint32_t i,
         gnn_prefetch_row(x.data + (uint64_t)b->col[e] * x.cols, x.cols);
 }
 
-/* The bytes of `cols` floats for each of `edges` edges and each of `rows` rows, a row: what a loop over rows moves. */
+/* Returns the bytes that a loop over rows moves per row: `cols` floats for each of `edges` edges and `rows` rows. */
 static inline uint64_t gnn_cpu_row_bytes(uint64_t edges, uint64_t rows, uint64_t cols)
 {
     return rows == 0 ? 0 : (edges + rows) * cols / rows * sizeof(float);

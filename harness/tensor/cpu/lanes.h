@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inner loops the compiler turns into vector code, and an exponential it can vectorise. Sums keep a fixed number of
- * partial sums whatever the machine's vector width is, so results do not depend on alignment or
- * -march beyond what the compiler does to single operations. */
+/* Inner loops that the compiler vectorises, and an exponential that it can vectorise. Sums keep a fixed number of
+ * partial sums on any machine. So results do not depend on alignment, and on -march only through single operations. */
 #ifndef GNN_TENSOR_LANES_H
 #define GNN_TENSOR_LANES_H
 
@@ -10,8 +9,8 @@
 
 enum {
     GNN_LANES = 16,        /* partial sums of a reduction */
-    GNN_CHUNK = 256,       /* columns handled with on-stack scratch */
-    GNN_PREFETCH_ROWS = 8, /* rows between the one that is added and the one that is fetched */
+    GNN_CHUNK = 256,       /* columns processed with scratch on the stack */
+    GNN_PREFETCH_ROWS = 8, /* rows between the row that is added and the row that is prefetched */
     GNN_LINE_FLOATS = 16,  /* floats in a cache line */
     GNN_LINE_BYTES = GNN_LINE_FLOATS * 4
 };
@@ -57,7 +56,8 @@ static inline float gnn_lane_expm1(float x)
     return e.scale * e.less + (e.scale - 1.0f);
 }
 
-/* Halves are added on until one is left; written out, as the compiler keeps loops of unknown length in memory. */
+/* Returns the sum of the partial sums, halving their number until one is left. Written out, because the compiler keeps
+ * loops of unknown length in memory. */
 static inline float gnn_lane_fold(const float *lane)
 {
     float eight[8], four[4];
@@ -81,12 +81,13 @@ static inline float gnn_lane_dot(const float *restrict a, const float *restrict 
     return gnn_lane_fold(lane);
 }
 
-/* The partial sums of one inner product, and halves and quarters of them, as the compiler keeps them in registers. */
+/* The partial sums of one inner product, and halves and quarters of them. As vector types the compiler keeps them in
+ * registers. */
 typedef float gnn_lanes __attribute__((vector_size(GNN_LANES * sizeof(float))));
 typedef float gnn_half_lanes __attribute__((vector_size(GNN_LANES / 2 * sizeof(float))));
 typedef float gnn_quarter_lanes __attribute__((vector_size(GNN_LANES / 4 * sizeof(float))));
 
-/* gnn_lane_fold of four sums, but for its last two additions. */
+/* Does gnn_lane_fold on four sums, except its last two additions. */
 static inline void gnn_lane_fold_to_fours(float (*restrict out)[4], const gnn_lanes *sum)
 {
     for (uint32_t s = 0; s < 4; s++) {
@@ -112,7 +113,7 @@ static inline void gnn_lane_add_products(gnn_lanes *restrict first, gnn_lanes *r
     *second += of_a * of_second;
 }
 
-/* The same of four heads. Written out: the compiler keeps what a loop indexes in memory. */
+/* Does the same for four heads. Written out, because the compiler keeps values that a loop indexes in memory. */
 static inline void gnn_lane_add_four_products(gnn_lanes *restrict first, gnn_lanes *restrict second, const float *a,
                                               uint64_t a_step, const float *b0, const float *b1, uint64_t b_step,
                                               uint64_t count)
@@ -123,8 +124,8 @@ static inline void gnn_lane_add_four_products(gnn_lanes *restrict first, gnn_lan
     gnn_lane_add_products(&first[3], &second[3], a + 3 * a_step, b0 + 3 * b_step, b1 + 3 * b_step, count);
 }
 
-/* out0[h] and out1[h] are gnn_lane_dot of a + h * a_step with b0 and b1 + h * b_step, of four heads. Their eight sums
- * do not wait for each other. */
+/* Sets out0[h] and out1[h] to gnn_lane_dot of a + h * a_step with b0 and b1 + h * b_step, for four heads. The eight
+ * sums are independent of each other. */
 static inline void gnn_lane_four_dots_of_two(float *restrict out0, float *restrict out1, const float *a,
                                              uint64_t a_step, const float *b0, const float *b1, uint64_t b_step,
                                              uint64_t count)
@@ -144,8 +145,8 @@ static inline void gnn_lane_four_dots_of_two(float *restrict out0, float *restri
         out1[h] = (four[h + 4][0] + four[h + 4][2]) + (four[h + 4][1] + four[h + 4][3]);
 }
 
-/* out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count), of two rows, to the bit: whether a row has a
- * partner depends on where a thread's range ends. */
+/* Sets out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count) for two rows, to the bit. This is necessary
+ * because the end of a thread's range decides whether a row has a partner. */
 static inline void gnn_lane_dots_of_two(float *const out[2], const float *a, uint64_t a_step, const float *const b[2],
                                         uint64_t b_step, uint64_t heads, uint64_t count)
 {
@@ -158,7 +159,7 @@ static inline void gnn_lane_dots_of_two(float *const out[2], const float *a, uin
             out[r][h] = gnn_lane_dot(a + h * a_step, b[r] + h * b_step, count);
 }
 
-/* The same of one row. */
+/* Does the same for one row. */
 static inline void gnn_lane_dots(float *restrict out, const float *restrict a, uint64_t a_step, const float *restrict b,
                                  uint64_t b_step, uint64_t heads, uint64_t count)
 {
@@ -172,7 +173,7 @@ static inline void gnn_lane_axpy(float *restrict y, float a, const float *restri
         y[k] += a * x[k];
 }
 
-/* y += the sum of four weighted rows, added in their order: y is read and written once for all of them. */
+/* Adds four weighted rows to y, in their order. y is read and written once for all of them. */
 static inline void gnn_lane_add_four(float *restrict y, const float *restrict w, const float *const *x, uint64_t count)
 {
     const float *restrict x0 = x[0], *restrict x1 = x[1], *restrict x2 = x[2], *restrict x3 = x[3];
@@ -181,7 +182,7 @@ static inline void gnn_lane_add_four(float *restrict y, const float *restrict w,
         y[k] = (((y[k] + w0 * x0[k]) + w1 * x1[k]) + w2 * x2[k]) + w3 * x3[k];
 }
 
-/* A row that is about to be read at random: the hardware prefetcher does not know. */
+/* Prefetches a row that will be read at random, which the hardware prefetcher cannot predict. */
 static inline void gnn_prefetch_row(const float *row, uint32_t cols)
 {
     for (uint32_t c = 0; c < cols; c += GNN_LINE_FLOATS)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that share the loops of the CPU back-end. A loop over rows is cut into ranges; the calling thread and those
- * of the pool take one after the other until none is left. A range writes rows that no other range writes, and sums
- * inside a row keep their order: who took which range leaves no trace, so results have the same bits for any number of
- * threads, however busy the machine is.
+/* Threads that share the loops of the CPU back-end. A loop over rows is cut into ranges. The calling thread and those
+ * of the pool take range after range until none is left. A range writes rows that no other range writes, and sums
+ * inside a row keep their order. So results have the same bits for any number of threads, under any load.
  *
- * Who wakes late finds nothing left and is not waited for: the caller waits for ranges that were begun, nothing else. A
- * loop too short for waking anybody runs on the calling thread, and so does one that meets the pool at work for another
- * thread (a worker that gathers rows beside the training). */
+ * A thread that wakes late finds no range left. The caller waits only for ranges that were begun, not for such a
+ * thread. A short loop runs on the calling thread alone, because waking others would cost more. So does a loop that
+ * finds the pool busy with another thread's loop (a worker that gathers rows during the training). */
 #ifndef GNN_TENSOR_CPU_SHARE_H
 #define GNN_TENSOR_CPU_SHARE_H
 
@@ -16,16 +15,17 @@
 
 struct gnn_share; /* NULL: one thread */
 
-/* Does items [first, end) of a loop. Called on several threads at once, on ranges that do not overlap. */
+/* Does items [first, end) of a loop. Called by several threads at once, on ranges that do not overlap. */
 typedef void gnn_share_fn(const void *loop, uint64_t first, uint64_t end);
 
-/* pthread_create, or what a test puts in its place. */
+/* Starts a thread: pthread_create, or a test's replacement. */
 typedef int gnn_share_start(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 
-/* What a range moves, and what a loop must move for threads to be worth waking. */
+/* Bytes that a range moves, and bytes that a loop must move before other threads are woken. */
 enum { GNN_SHARE_RANGE_BYTES = 128 << 10, GNN_SHARE_LOOP_BYTES = 4 * GNN_SHARE_RANGE_BYTES };
 
-/* Starts threads - 1 threads; *out is NULL for one. GNN_ENOMEM where one does not start: none stays then. */
+/* Starts threads - 1 threads, or returns GNN_ENOMEM if one cannot be started; none remains then. *out is NULL for one
+ * thread. */
 GNN_MUST_CHECK enum gnn_status gnn_share_open(uint32_t threads, gnn_share_start *start, struct gnn_share **out,
                                               struct gnn_err *err);
 /* Ends the threads; accepts NULL. No loop may be running. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A block by source: what a backward pass gathers with. A source's edges stand in the order of the block's, so a sum
- * over them adds what a scatter over the block's rows adds, in that order: the same bits. But each row of the output is
- * written once and by one thread, and what is read at random are rows of the targets, far fewer than sources. */
+/* A block by source, from which a backward pass gathers. The edges of a source keep the block's order. So a sum over
+ * them adds the same values in the same order as a scatter over the block's rows, and has the same bits. Here each row
+ * of the output is written once and by one thread. Random reads are limited to rows of the targets, far fewer than
+ * sources. */
 #ifndef GNN_TENSOR_CPU_TRANSPOSE_H
 #define GNN_TENSOR_CPU_TRANSPOSE_H
 
@@ -18,22 +19,23 @@ struct gnn_cpu_edge {
 
 struct gnn_cpu_transpose {
     struct gnn_cpu_edge *edge; /* (edges), by source */
-    uint32_t *start;           /* (sources + 2); source j's are edge[start[j]] up to edge[start[j + 1]] once filled */
+    /* (sources + 2); once filled, the edges of source j are edge[start[j]] up to edge[start[j + 1]] */
+    uint32_t *start;
     uint32_t edges;
 };
 
-/* Makes room for the block's edges by source, and for the slots of self-loops (self). Returns false where memory is
- * refused: the caller scatters. Every edge is then placed, in the order of the block's rows, by
+/* Allocates room for the block's edges by source, and with `self` for the slots of self-loops. Returns false if memory
+ * is refused; the caller scatters then. The caller then places every edge, in the order of the block's rows, with
  * gnn_cpu_transpose_next. */
 bool gnn_cpu_transpose_begin(struct gnn_tensor *t, const struct gnn_block *b, bool self, struct gnn_cpu_transpose *out);
 
-/* The place of the next edge of this source. */
+/* Returns the place of the source's next edge. */
 static inline struct gnn_cpu_edge *gnn_cpu_transpose_next(const struct gnn_cpu_transpose *by_source, uint32_t source)
 {
     return &by_source->edge[by_source->start[source + 1]++];
 }
 
-/* Fetches the rows of x that are next after those of edges start to start + count. */
+/* Prefetches the rows of x that are read after those of edges start to start + count. */
 static inline void gnn_cpu_prefetch_targets(const struct gnn_cpu_transpose *by_source, uint32_t start, uint32_t count,
                                             struct gnn_mat x)
 {
