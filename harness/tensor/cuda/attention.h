@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of GAT's attention on one block: scores, edge softmax with one self-loop per target, the weighted sum, and
- * the backward pass. Slots of target i start at row_start[i] + i: first the row's edges, last the self-loop; the slot
- * of an edge that is the target itself holds alpha = 0.
+ * the backward pass. Slots of target i start at row_start[i] + i: first the row's edges, last the self-loop. If an
+ * edge's source is the target itself, the slot of the edge holds alpha = 0.
  *
- * The backward pass has no atomics: a first kernel writes every slot's gradient by target, a second one sums them by
- * source along the transposed block, a third one sums over nodes. */
+ * The backward pass has no atomics. A first kernel writes the gradient of every slot by target. A second one sums them
+ * by source along the transposed block, a third one sums over nodes. */
 #ifndef GNN_TENSOR_CUDA_ATTENTION_H
 #define GNN_TENSOR_CUDA_ATTENTION_H
 
 #include "harness/tensor/cuda/block.h"
 
-/* struct gnn_attention with device pointers by value. */
+/* struct gnn_attention with device pointers, passed by value. */
 struct gnn_cuda_attention {
     uint32_t heads, channels;
     float slope;
@@ -25,7 +25,7 @@ __device__ inline uint64_t gnn_cuda_width(const struct gnn_cuda_attention &a)
     return (uint64_t)a.heads * a.channels;
 }
 
-/* Source of slot k of target i. */
+/* Returns the source of slot k of target i. */
 __device__ inline uint32_t gnn_cuda_slot_source(const struct gnn_cuda_block &b, uint32_t i, uint32_t k)
 {
     const uint32_t e = b.row_start[i] + k;
@@ -64,7 +64,8 @@ __global__ void gnn_cuda_gat_scores(struct gnn_cuda_attention a, uint32_t src_co
     }
 }
 
-/* A thread a (target, head): rows are as long as the fan-out. */
+/* Computes alpha of every slot by softmax. A thread does a (target, head), because rows are only as long as the
+ * fan-out. */
 __global__ void gnn_cuda_gat_softmax(struct gnn_cuda_attention a, struct gnn_cuda_block b)
 {
     for (uint64_t t = gnn_thread(); t < (uint64_t)b.dst_count * a.heads; t += gnn_threads()) {
@@ -141,7 +142,7 @@ __global__ void gnn_cuda_gat_dscore(float *dalpha, float *dd, struct gnn_cuda_at
     }
 }
 
-/* Slot of edge e, whose target is i. */
+/* Returns the slot of edge e, whose target is i. */
 __device__ inline uint64_t gnn_cuda_edge_slot(uint32_t e, uint32_t i)
 {
     return (uint64_t)e + i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table that the plugin exports. */
+/* The table of operations that the plugin exports. */
 #ifndef GNN_TENSOR_CUDA_BACKEND_H
 #define GNN_TENSOR_CUDA_BACKEND_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 extern const struct gnn_tensor_ops gnn_tensor_cuda;
 
-/* Allocations made on the device since open: constant in steady state. */
+/* Returns the number of allocations made on the device since open. Constant in steady state. */
 uint64_t gnn_cuda_allocations(const struct gnn_tensor *t);
 
 #ifdef __cplusplus

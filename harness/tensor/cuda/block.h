@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A block as kernels see it. */
+/* A block in the form that kernels read. */
 #ifndef GNN_TENSOR_CUDA_BLOCK_H
 #define GNN_TENSOR_CUDA_BLOCK_H
 
 #include "harness/tensor/cuda/device.h"
 
-/* A block on the device. The transpose is there once an op has asked for it. */
+/* A block on the device. The last three arrays are the transpose, which exists once an op has requested it. */
 struct gnn_cuda_block {
     uint32_t dst_count, src_count, edge_count;
     const uint32_t *row_start; /* (dst_count + 1) */

@@ -18,7 +18,7 @@ __global__ void gnn_cuda_add(float *dst, const float *src, uint64_t count)
         dst[k] += src[k];
 }
 
-/* A weight of 0 leaves 0, whatever was there. */
+/* Multiplies values by weight. A weight of 0 writes 0, even over NaN. */
 __global__ void gnn_cuda_scale(float *values, uint64_t count, float weight)
 {
     for (uint64_t k = gnn_thread(); k < count; k += gnn_threads())
@@ -31,8 +31,8 @@ __global__ void gnn_cuda_add_bias(float *z, uint64_t rows, uint32_t cols, const 
         z[k] += bias[k % cols];
 }
 
-/* out[i] = table[rows[i]], a warp a row. T is float, or float4 where rows lie on 16 bytes. The table may be pinned host
- * memory, which the device reads across the bus. stride and cols count T. */
+/* out[i] = table[rows[i]], a warp per row. T is float, or float4 if rows are aligned to 16 bytes. The table may be
+ * pinned host memory, which the device reads across the bus. stride and cols count T. */
 template <typename T>
 __global__ void gnn_cuda_gather(T *out, const T *table, uint64_t stride, const uint32_t *rows, uint32_t count,
                                 uint32_t cols)
@@ -50,8 +50,8 @@ struct gnn_cuda_tables {
     uint64_t stride[GNN_PLACE_TABLES];
 };
 
-/* out[i] = the row that place[rows[i]] names, a warp a row; GNN_PLACE_NONE leaves it. A table may be pinned memory of
- * the host. */
+/* out[i] = the row that place[rows[i]] names, a warp per row; unchanged for GNN_PLACE_NONE. A table may be pinned host
+ * memory. */
 template <typename T>
 __global__ void gnn_cuda_gather_placed(T *out, struct gnn_cuda_tables tables, const uint32_t *place,
                                        const uint32_t *rows, uint32_t count, uint32_t cols)
@@ -67,14 +67,14 @@ __global__ void gnn_cuda_gather_placed(T *out, struct gnn_cuda_tables tables, co
     }
 }
 
-/* Rows on their way into slots: the lists travel with the launch, so nothing else must go up first. */
+/* Moves of rows into slots. The lists are launch parameters, so no copy has to precede the launch. */
 enum { GNN_CUDA_MOVES = 128 };
 struct gnn_cuda_moves {
     uint32_t count;
     uint32_t to[GNN_CUDA_MOVES], from[GNN_CUDA_MOVES];
 };
 
-/* Row to[i] of table = row from[i] of pinned host memory, a warp a row. `words` of T make a row. */
+/* Row to[i] of table = row from[i] of pinned host memory, a warp per row. A row has `words` elements of T. */
 template <typename T>
 __global__ void gnn_cuda_move_rows(T *table, const T *host_rows, struct gnn_cuda_moves moves, uint64_t words)
 {
@@ -86,7 +86,8 @@ __global__ void gnn_cuda_move_rows(T *table, const T *host_rows, struct gnn_cuda
     }
 }
 
-/* Column sums in two steps of fixed order. First: part p of parts sums its share of the rows, a thread a column. */
+/* Column sums, first step of two: part p of parts sums its share of the rows, a thread per column. Both steps have a
+ * fixed order. */
 __global__ void gnn_cuda_column_parts(float *partial, const float *z, uint32_t rows, uint32_t cols, uint32_t parts)
 {
     for (uint64_t k = gnn_thread(); k < (uint64_t)parts * cols; k += gnn_threads()) {
@@ -99,7 +100,7 @@ __global__ void gnn_cuda_column_parts(float *partial, const float *z, uint32_t r
     }
 }
 
-/* Second: out_c = the sum of partial (parts, cols) over the parts. */
+/* Column sums, second step: out_c = the sum of partial (parts, cols) over the parts. */
 __global__ void gnn_cuda_column_total(float *out, const float *partial, uint32_t cols, uint32_t parts)
 {
     for (uint64_t c = gnn_thread(); c < cols; c += gnn_threads()) {
@@ -130,13 +131,13 @@ __global__ void gnn_cuda_head_mean_back(float *dx, const float *dout, uint64_t r
 
 /* ---- a layer's epilogue ---- */
 
-/* What is no number is passed on. */
+/* Returns the activation of z. NaN is passed on. */
 __device__ inline float gnn_cuda_activation(enum gnn_activation act, float z)
 {
     return act == GNN_ACT_NONE || !(z <= 0) ? z : act == GNN_ACT_RELU ? 0 : expm1f(z);
 }
 
-/* The derivative, given the activation's value. */
+/* Returns the derivative, given the activation's value. */
 __device__ inline float gnn_cuda_activation_slope(enum gnn_activation act, float value)
 {
     return act == GNN_ACT_NONE || !(value <= 0) ? 1 : act == GNN_ACT_RELU ? 0 : value + 1;
@@ -170,7 +171,7 @@ __global__ void gnn_cuda_activate_back(enum gnn_activation act, float *dy, const
 
 /* ---- the loss ---- */
 
-/* The column of the row's largest value, the lowest of equals, in every lane of the warp. */
+/* Returns the column of the row's largest value, the lowest of equals, in every lane of the warp. */
 __device__ inline uint32_t gnn_cuda_row_argmax(const float *row, uint32_t cols)
 {
     float most = -INFINITY;
@@ -191,8 +192,8 @@ __device__ inline uint32_t gnn_cuda_row_argmax(const float *row, uint32_t cols)
     return best;
 }
 
-/* Log-softmax and its negative log-likelihood, a warp a row: logits become (softmax - onehot) / rows, row_loss (rows)
- * and row_correct (rows) what each row adds. */
+/* Log-softmax and its negative log-likelihood, a warp per row. logits become (softmax - onehot) / rows. row_loss (rows)
+ * and row_correct (rows) receive each row's contribution. */
 __global__ void gnn_cuda_softmax_nll(float *logits, const int32_t *labels, uint32_t rows, uint32_t cols,
                                      float *row_loss, uint32_t *row_correct)
 {
@@ -248,7 +249,7 @@ struct gnn_cuda_adam {
     float beta1, beta2, rest1, rest2, decay, eps, rate, root2;
 };
 
-/* All parameters of a model in one launch: they are one array. */
+/* One step of Adam. All parameters of a model are one array and take one launch. */
 __global__ void gnn_cuda_adam_step(float *param, const float *grad, float *m, float *v, uint64_t count,
                                    struct gnn_cuda_adam a)
 {

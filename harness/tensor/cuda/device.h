@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels and the back-end above them are written against: CUDA where nvcc compiles them, and the test suite's
- * launcher where a C++ compiler does (GNN_CUDA_HOST names it), so that every kernel body also runs, under sanitizers,
- * on a machine without a GPU. Included first by every file of this folder. C++ only. */
+/* The platform of the kernels and the back-end. It is CUDA if nvcc compiles them. If a C++ compiler does, it is the
+ * test suite's launcher, which GNN_CUDA_HOST names. So every kernel body also runs on a machine without a GPU, under
+ * sanitizers. Included first by every file of this folder. C++ only. */
 #ifndef GNN_TENSOR_CUDA_DEVICE_H
 #define GNN_TENSOR_CUDA_DEVICE_H
 
@@ -26,7 +26,8 @@ extern "C" {
 
 enum { GNN_WARP = 32, GNN_WARPS_PER_BLOCK = 8, GNN_BLOCK_THREADS = GNN_WARP * GNN_WARPS_PER_BLOCK };
 
-/* Lane of a warp, and the warp's number in the grid: kernels that give a row to a warp. */
+/* Return the thread's lane in its warp, the warp's number in the grid, and the number of warps. For kernels that give a
+ * row to a warp. */
 __device__ inline uint32_t gnn_lane()
 {
     return threadIdx.x % GNN_WARP;
@@ -42,7 +43,7 @@ __device__ inline uint64_t gnn_warps()
     return gridDim.x * (uint64_t)blockDim.x / GNN_WARP;
 }
 
-/* The thread's number in the grid, and how many there are: grid-stride loops. */
+/* Return the thread's number in the grid, and the number of threads. For grid-stride loops. */
 __device__ inline uint64_t gnn_thread()
 {
     return blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
@@ -53,7 +54,7 @@ __device__ inline uint64_t gnn_threads()
     return gridDim.x * (uint64_t)blockDim.x;
 }
 
-/* Sum and maximum over a warp in a fixed order, the result in every lane. All lanes call. */
+/* Return the sum and the maximum over a warp, in every lane. The order is fixed. All lanes must call. */
 __device__ inline float gnn_warp_sum(float value)
 {
     for (uint32_t step = GNN_WARP / 2; step > 0; step /= 2)

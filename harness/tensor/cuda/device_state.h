@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device's open state, shared by the files that do runtime.h with CUDA. */
+/* The device's open state, shared by the files that implement runtime.h with CUDA. */
 #ifndef GNN_TENSOR_CUDA_DEVICE_STATE_H
 #define GNN_TENSOR_CUDA_DEVICE_STATE_H
 
@@ -11,7 +11,7 @@
 #include <atomic>
 #include <mutex>
 
-/* spans.h with CUDA's events; an event that is NULL is made when it is recorded first. */
+/* The clock of spans.h with CUDA's events. An event that is NULL is created when it is first recorded. */
 struct gnn_event_clock {
     using event = cudaEvent_t;
     struct gnn_device *device;
@@ -38,18 +38,19 @@ struct gnn_device {
     struct gnn_lane_state lanes[GNN_LANES_MAX];
     cublasHandle_t blas;
     cublasComputeType_t product;
-    void *workspace;                         /* of cuBLAS: its own would be allocated in the midst of a captured step */
+    /* of cuBLAS, which would otherwise allocate its own during a captured step */
+    void *workspace;
     bool capturing;                          /* the compute stream's work is being recorded */
     cudaGraph_t recorded;                    /* a step, between end_capture and its launch */
     cudaGraphExec_t graphs[GNN_STEP_GRAPHS]; /* NULL: none */
     gnn_device_spans busy, copies;           /* of the compute stream */
     std::atomic<uint64_t> uploaded_bytes, downloaded_bytes, launches;
-    std::mutex spans; /* of all of them: who asks for times is another thread */
-    std::mutex mutex; /* of err: lanes are other threads' */
+    std::mutex spans; /* guards all spans: another thread may call gnn_device_take_times */
+    std::mutex mutex; /* guards err: lanes belong to other threads */
     struct gnn_err err;
 };
 
-/* Keeps the first failure. */
+/* Keep the first failure for gnn_device_check. gnn_device_watch does nothing if error is cudaSuccess. */
 void gnn_device_keep(struct gnn_device *d, enum gnn_status status, const char *what, const char *why);
 void gnn_device_watch(struct gnn_device *d, cudaError_t error, const char *what);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of link prediction: queries, scores of pairs, distances to candidates that edges share, their loss, rows that
- * are added where they belong, Adagrad. Formulas: harness/tensor/link.h. Every sum has a fixed order; what is no number
- * is passed on. */
+/* Kernels of link prediction: queries, scores of pairs, distances to candidates that edges share, their loss, scattered
+ * additions, Adagrad. Formulas: harness/tensor/link.h. Every sum has a fixed order. NaN is passed on. */
 #ifndef GNN_TENSOR_CUDA_LINK_H
 #define GNN_TENSOR_CUDA_LINK_H
 
@@ -13,7 +12,7 @@ extern "C" {
 
 /* ---- queries ---- */
 
-/* Column c of combine(a, r), of one row. */
+/* Returns column c of combine(a, r), for one row. */
 __device__ inline float gnn_cuda_query(enum gnn_decoder decoder, const float *a, const float *r, uint32_t cols,
                                        uint32_t c)
 {
@@ -25,7 +24,8 @@ __device__ inline float gnn_cuda_query(enum gnn_decoder decoder, const float *a,
     return c < half ? a[c] * r[c] - a[half + c] * r[half + c] : a[c - half] * r[c] + a[c] * r[c - half];
 }
 
-/* Column c of the gradient of one factor, from the query's and the other factor: ComplEx takes its conjugate. */
+/* Returns column c of the gradient of one factor, from the query's gradient and the other factor. ComplEx uses the
+ * conjugate of the other factor. */
 __device__ inline float gnn_cuda_query_back(enum gnn_decoder decoder, const float *dq, const float *other,
                                             uint32_t cols, uint32_t c)
 {
@@ -60,7 +60,7 @@ __global__ void gnn_cuda_combine_back(enum gnn_decoder decoder, float *da, float
 
 /* ---- pairs ---- */
 
-/* <a, b>, or |a - b|^2, in every lane of the warp. */
+/* Returns <a, b>, or |a - b|^2, in every lane of the warp. */
 __device__ inline float gnn_cuda_pair(bool distance, const float *a, const float *b, uint32_t cols)
 {
     float sum = 0;
@@ -71,7 +71,7 @@ __device__ inline float gnn_cuda_pair(bool distance, const float *a, const float
     return gnn_warp_sum(sum);
 }
 
-/* A warp a row. */
+/* Scores of pairs, a warp per row. */
 __global__ void gnn_cuda_pair_scores(bool distance, float *out, const float *q, const float *x, uint32_t rows,
                                      uint32_t cols)
 {
@@ -82,7 +82,7 @@ __global__ void gnn_cuda_pair_scores(bool distance, float *out, const float *q, 
     }
 }
 
-/* dq is added to, dx written; equal rows at a distance of 0 have gradient 0. */
+/* Adds to dq and writes dx, a warp per row. Equal rows at a distance of 0 have gradient 0. */
 __global__ void gnn_cuda_pair_scores_back(bool distance, float *dq, float *dx, const float *g, const float *q,
                                           const float *x, uint32_t rows, uint32_t cols)
 {
@@ -148,8 +148,8 @@ __global__ void gnn_cuda_minus_rows(float *out, const float *weight, const float
 
 /* ---- the loss ---- */
 
-/* A warp a row of scores, which become their gradient, as does positive_i; own_j: the row that candidate j is not
- * compared with. row_loss (rows): what each adds. */
+/* Loss of a row of scores, a warp per row. The scores and positive_i become their gradients. own_j is the row that
+ * candidate j is not compared with. row_loss (rows) receives each row's contribution. */
 __global__ void gnn_cuda_link_loss(float *scores, float *positive, const uint32_t *own, uint32_t rows, uint32_t cols,
                                    float *row_loss)
 {
@@ -199,8 +199,9 @@ __global__ void gnn_cuda_count_up(uint32_t *out, uint32_t count)
         out[k] = (uint32_t)k;
 }
 
-/* table[row] += x[i] for every i whose row it is. sorted (count): the rows in ascending order; from: each one's i, in
- * the order of the list where rows are equal. A warp takes a row where it first stands, so no two add to one row. */
+/* table[row] += x[i] for every i that names the row. The rows are sorted (count) in ascending order. The i of each is
+ * in from (count), in the order of the list for equal rows. The warp at the first occurrence of a row does all its
+ * additions, so no two warps add to one row. */
 __global__ void gnn_cuda_scatter_add(float *table, const uint32_t *sorted, const uint32_t *from, uint32_t count,
                                      const float *x, uint32_t cols)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of NCCL that group.cc calls. Declared here, since NCCL is loaded at run time: it need not be there when this
- * is compiled, and the plugin does not depend on it. products.cu compares it with NCCL's own header where there is
- * one. */
+/* The part of NCCL that group.cc calls. Declared here because NCCL is loaded at run time. So neither the build nor the
+ * plugin depends on NCCL. products.cu compares these declarations with NCCL's own header if it is present. */
 #ifndef GNN_TENSOR_CUDA_NCCL_CALLS_H
 #define GNN_TENSOR_CUDA_NCCL_CALLS_H
 
@@ -11,18 +10,18 @@ struct ncclComm;
 
 enum {
     GNN_NCCL_SUCCESS = 0,
-    GNN_NCCL_IN_PROGRESS = 7, /* of a communicator that does not block: ask for its state until it is another */
+    GNN_NCCL_IN_PROGRESS = 7, /* of a non-blocking communicator: poll its state until it changes */
     GNN_NCCL_FLOAT = 7,
     GNN_NCCL_SUM = 0,
     GNN_NCCL_NAME_BYTES = 128,
-    GNN_NCCL_OLDEST = 21400 /* the first with communicators that do not block */
+    GNN_NCCL_OLDEST = 21400 /* the first version with non-blocking communicators */
 };
 
 struct gnn_nccl_name {
     char bytes[GNN_NCCL_NAME_BYTES];
 };
 
-/* As in GNN_NCCL_OLDEST, which later ones take with their defaults for what is not in it. */
+/* As in version GNN_NCCL_OLDEST. Later versions accept it and use defaults for newer fields. */
 struct gnn_nccl_config {
     size_t bytes;
     unsigned magic, version;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a stream was at something, on the device's own clock: pairs of events around it. timeline.cu takes CUDA's
- * events, the test suite's launcher its own, so that the order of calls is tested without a GPU.
+/* Measures how long a stream was busy, on the device's own clock, with pairs of events. The clock is CUDA's events in
+ * timeline.cu. In the test suite it is the launcher, which tests the order of calls without a GPU.
  *
- * Copies  copies that follow each other without the stream standing idle are one span. A span ends with the last copy
- *         before a gap, so that a lane which waits for reads, or for another stream (close), counts no time.
- * Busy    one span from start to finish, whatever happens between.
+ * Copies   Successive copies without idle time of the stream are one span. A span ends with the last copy before a gap.
+ *          A lane that waits for reads, or for another stream (close), counts no time.
+ * Busy     One span from start to finish, including gaps.
  *
- * Clock   event: a point in a stream. record(&event, stream): the point that the stream has reached; recorded again, it
- *         is the later one. passed(event). ns_between(begin, end): waits until end has passed.
- * Threads the caller keeps calls about one gnn_spans apart. */
+ * Clock    `event` is a point in a stream. `record(&event, stream)` sets it to the point that the stream has reached; a
+ *          later call moves it. `passed(event)` returns whether the stream has passed it. `ns_between(begin, end)` waits
+ *          until end has passed and returns the time.
+ * Threads  The caller serialises calls on one gnn_spans. */
 #ifndef GNN_TENSOR_CUDA_SPANS_H
 #define GNN_TENSOR_CUDA_SPANS_H
 
@@ -21,16 +22,16 @@ template <typename Clock> struct gnn_spans {
     using event = typename Clock::event;
 
     event begins[GNN_SPANS], ends[GNN_SPANS];
-    uint32_t first, count;             /* closed and not yet read */
-    enum { NONE, GIVING, GIVEN } last; /* the span behind those: being given to the stream, or given so far */
-    uint64_t ns;                       /* of those that were read */
+    uint32_t first, count;             /* closed spans that were not read yet */
+    enum { NONE, GIVING, GIVEN } last; /* the span after these: being enqueued, or complete so far */
+    uint64_t ns;                       /* sum of the spans that were read */
 
     uint32_t at() const
     {
         return (first + count) % GNN_SPANS;
     }
 
-    /* Adds up the spans that have passed, and waits for the oldest where there is room for no other. */
+    /* Adds up the spans that have passed. Waits for the oldest if there is no room for another. */
     void read(Clock &clock)
     {
         while (count > 0 && (count == GNN_SPANS || clock.passed(ends[first]))) {
@@ -40,7 +41,7 @@ template <typename Clock> struct gnn_spans {
         }
     }
 
-    /* Begins a span unless start has. */
+    /* Begins a span, or does nothing if one was begun. */
     template <typename Stream> void start(Clock &clock, Stream stream)
     {
         if (last != NONE)
@@ -50,7 +51,7 @@ template <typename Clock> struct gnn_spans {
         last = GIVING;
     }
 
-    /* Ends the span of start; without one nothing. */
+    /* Ends the span that start began, or does nothing if there is none. */
     template <typename Stream> void finish(Clock &clock, Stream stream)
     {
         if (last != GIVING)
@@ -60,11 +61,11 @@ template <typename Clock> struct gnn_spans {
         close();
     }
 
-    /* Before and after a copy is given to the stream. */
+    /* Enclose the enqueueing of a copy. */
     template <typename Stream> void copy_begin(Clock &clock, Stream stream)
     {
         assert(last != GIVING);
-        if (last == GIVEN && clock.passed(ends[at()])) /* the stream has stood idle since */
+        if (last == GIVEN && clock.passed(ends[at()])) /* the stream was idle since */
             close();
         if (last == NONE)
             start(clock, stream);
@@ -77,14 +78,14 @@ template <typename Clock> struct gnn_spans {
         last = GIVEN;
     }
 
-    /* What the stream does next belongs to no span, or to another. */
+    /* Ends the current span: later work of the stream belongs to another span, or to none. */
     void close()
     {
         count += last == GIVEN;
         last = last == GIVEN ? NONE : last;
     }
 
-    /* The time of the spans that have passed, since the last call. */
+    /* Returns the time of the spans that have passed since the last call. */
     uint64_t take(Clock &clock)
     {
         if (last == GIVEN && clock.passed(ends[at()]))

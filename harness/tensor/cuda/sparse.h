@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels over a block's rows: GraphSAGE's aggregation and GCN's normalised product, forward by the block and backward
- * by its transpose. No atomics touch a real: every sum runs in the order of the reference loops, so a result depends on
- * nothing but its input.
+ * by its transpose. No atomics are used on reals: every sum runs in the order of the reference loops. A result depends
+ * only on its input.
  *
- * A warp takes a row; its lanes take columns. Matrices are row-major and dense. */
+ * A warp processes a row; its lanes process columns. Matrices are row-major and dense. */
 #ifndef GNN_TENSOR_CUDA_SPARSE_H
 #define GNN_TENSOR_CUDA_SPARSE_H
 
@@ -11,7 +11,8 @@
 
 /* ---- sums over a target's sources ---- */
 
-/* out_i = scale_i * sum over the row of weight_e x_j; weight NULL: all 1. mean: scale is one over the degree. */
+/* out_i = scale_i * sum over the row of weight_e x_j; with weight NULL all weights are 1. With mean, scale_i is one
+ * over the degree. */
 __global__ void gnn_cuda_row_sum(float *out, struct gnn_cuda_block b, const float *x, uint32_t cols,
                                  const float *weight, bool mean)
 {
@@ -29,7 +30,7 @@ __global__ void gnn_cuda_row_sum(float *out, struct gnn_cuda_block b, const floa
     }
 }
 
-/* The same by 16 bytes a lane. cols is a multiple of 4, rows lie on 16 bytes. */
+/* As gnn_cuda_row_sum with 16 bytes per lane. cols is a multiple of 4, and rows are aligned to 16 bytes. */
 __global__ void gnn_cuda_row_sum4(float4 *out, struct gnn_cuda_block b, const float4 *x, uint32_t quads,
                                   const float *weight, bool mean)
 {
@@ -51,7 +52,7 @@ __global__ void gnn_cuda_row_sum4(float4 *out, struct gnn_cuda_block b, const fl
     }
 }
 
-/* The largest source per element; the first of equals wins. An empty row gives 0 and GNN_NODE_NONE. */
+/* The largest source per element, the first of equals. An empty row gives 0 and GNN_NODE_NONE. */
 __global__ void gnn_cuda_row_max(float *out, uint32_t *argmax, struct gnn_cuda_block b, const float *x, uint32_t cols)
 {
     for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps())
@@ -72,7 +73,8 @@ __global__ void gnn_cuda_row_max(float *out, uint32_t *argmax, struct gnn_cuda_b
 
 /* ---- sums over a source's targets ---- */
 
-/* dx_j += sum over the edges of source j of factor_e dout_i: factor is weight_e, one over i's degree (mean), or 1. */
+/* dx_j += sum over the edges of source j of factor_e dout_i. The factor is weight_e, one over i's degree (mean), or
+ * 1. */
 __global__ void gnn_cuda_source_sum(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
                                     const float *weight, bool mean)
 {
@@ -91,7 +93,7 @@ __global__ void gnn_cuda_source_sum(float *dx, struct gnn_cuda_block b, const fl
     }
 }
 
-/* The same by 16 bytes a lane. cols is a multiple of 4, rows lie on 16 bytes. */
+/* As gnn_cuda_source_sum with 16 bytes per lane. cols is a multiple of 4, and rows are aligned to 16 bytes. */
 __global__ void gnn_cuda_source_sum4(float4 *dx, struct gnn_cuda_block b, const float4 *dout, uint32_t quads,
                                      const float *weight, bool mean)
 {
@@ -114,7 +116,8 @@ __global__ void gnn_cuda_source_sum4(float4 *dx, struct gnn_cuda_block b, const 
     }
 }
 
-/* dx_j += dout_i wherever j won the maximum, once however often j stands in row i: those edges follow one another. */
+/* dx_j += dout_i for each element that j won in row i. Row i counts once even if j is in it several times: those edges
+ * are adjacent. */
 __global__ void gnn_cuda_source_max(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
                                     const uint32_t *argmax)
 {
@@ -144,7 +147,8 @@ __device__ inline float gnn_cuda_row_factor(const struct gnn_cuda_block &b, uint
     return gnn_cuda_inverse_root((float)(b.row_start[i + 1] - b.row_start[i]));
 }
 
-/* source_sum_j: the released normalisation adds the targets' factors, the standard one counts edges. */
+/* source_sum_j: the sum of the targets' factors in the released normalisation, the number of edges in the standard
+ * one. */
 __global__ void gnn_cuda_source_norm(float *source_sum, struct gnn_cuda_block b, bool released)
 {
     for (uint64_t j = gnn_thread(); j < b.src_count; j += gnn_threads()) {

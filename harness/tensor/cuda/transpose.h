@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels that build a block's transpose, around a stable sort by source. */
+/* The kernels that build a block's transpose, before and after a stable sort by source. */
 #ifndef GNN_TENSOR_CUDA_TRANSPOSE_H
 #define GNN_TENSOR_CUDA_TRANSPOSE_H
 
 #include "harness/tensor/cuda/block.h"
 
-/* Writes the target of every edge and the edge's own number: what a stable sort by source carries along. */
+/* Writes the target of every edge and the edge's own number. The stable sort by source moves the edges' numbers. */
 __global__ void gnn_cuda_edges(struct gnn_cuda_block b, uint32_t *edge_dst, uint32_t *edge_number)
 {
     for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps())
@@ -15,8 +15,8 @@ __global__ void gnn_cuda_edges(struct gnn_cuda_block b, uint32_t *edge_dst, uint
         }
 }
 
-/* sorted (edge_count): the sources in ascending order. Writes where each source begins; one with no edge begins where
- * the next one does. */
+/* Writes where each source begins. sorted (edge_count) holds the sources in ascending order. A source without edges
+ * begins where the next one does. */
 __global__ void gnn_cuda_source_starts(uint32_t *src_start, const uint32_t *sorted, uint32_t edge_count,
                                        uint32_t src_count)
 {
