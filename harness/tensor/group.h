@@ -3,11 +3,10 @@
  * without host memory. A separate table, because a back-end may lack it. If ops->group is NULL, gradients are summed in
  * host memory (ranks/average.h).
  *
- * Order    One rank makes the group's name and passes it to the others. All ranks join, and each calls sum equally
- * often.
+ * Order    One rank makes the group's name and passes it to the others. All ranks join, and all call sum equally often.
  *          All leave before the back-end is closed.
- * Threads  Only the computing thread calls. Failure  A rank that fails reports it to the others through config.fails,
- * and config.goes_on returns it there. A rank
+ * Threads  Only the computing thread calls.
+ * Failure  A rank that fails reports it to the others through config.fails, and config.goes_on returns it there. A rank
  *          that waits for its device then returns GNN_ECANCELLED. After any failure the rank has left the group. */
 #ifndef GNN_TENSOR_GROUP_H
 #define GNN_TENSOR_GROUP_H
