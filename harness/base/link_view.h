@@ -24,9 +24,9 @@ struct gnn_link_view {
     const uint32_t *relation; /* (edge_count) */
     uint32_t chunk_edges;     /* edges of a chunk; the last chunk has the remainder */
     uint32_t negative_count;  /* nodes that a chunk is compared with, on each side */
-    /* (chunks * negative_count): [0] replaces the source, [1] the target. own is the edge that the node was taken from,
-     * counted within the chunk, or GNN_NODE_NONE if it was not taken from this chunk. The node is not compared with
-     * that edge. */
+    /* (chunks * negative_count): [0] replaces the source, [1] the target. `own` is the edge that the node was taken
+     * from, counted within the chunk, or GNN_NODE_NONE if it was not taken from this chunk. The node is not compared
+     * with that edge. */
     const uint32_t *negative[2], *own[2];
 };
 

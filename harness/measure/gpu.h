@@ -7,13 +7,13 @@
 
 struct gnn_gpu;
 
-/* NULL without the library, a driver or the GPU of that number: no error, there is just nothing to see. library NULL:
- * the usual name. */
+/* Opens the GPU of that NVML number, or returns NULL if there is no library, driver or such GPU. That is not an error.
+ * library NULL: the usual name. */
 struct gnn_gpu *gnn_gpu_open(const char *library, uint32_t number);
-/* Fills the gpu_ fields of a reading: NAN and GNN_UNKNOWN where this GPU or driver does not tell (MIG, vGPU). NVML
- * counts PCIe over 20 ms, during which the caller waits, once in each direction. */
+/* Fills the gpu_ fields of a reading. A field is NAN or GNN_UNKNOWN if this GPU or driver does not report it (MIG,
+ * vGPU). Waits 20 ms for NVML's PCIe counter in each direction. */
 void gnn_gpu_read(const struct gnn_gpu *gpu, struct gnn_host_reading *out);
-/* "" when unknown. */
+/* Return the name, or "" if it is unknown. The text lives until the GPU is closed. */
 const char *gnn_gpu_name(const struct gnn_gpu *gpu);
 const char *gnn_gpu_driver(const struct gnn_gpu *gpu);
 uint64_t gnn_gpu_total_bytes(const struct gnn_gpu *gpu);

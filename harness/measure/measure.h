@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI, the block
- * device, the GPU. The cgroup's own reading is confine's; gnn_series_point puts the two together.
+/* Probes that observe a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI, the block
+ * device, the GPU. The cgroup's reading is confine's; gnn_series_point() combines both.
  *
- * A probe is used by one thread. A reading costs a few reads of /proc, well under a millisecond; with a GPU it waits 40
- * ms for NVML's PCIe counters. */
+ * One thread uses a probe. A reading costs a few reads of /proc, well under a millisecond. With a GPU it waits 40 ms
+ * for NVML's PCIe counters. */
 #ifndef GNN_MEASURE_H
 #define GNN_MEASURE_H
 
@@ -18,26 +18,27 @@ struct gnn_probe_config {
     pid_t worker_pid;    /* 0: none */
     uint32_t disk_major; /* whole device to watch (measure/device.h); 0:0 = none */
     uint32_t disk_minor;
-    bool gpu;              /* look for NVML; absent is fine */
-    uint32_t gpu_number;   /* NVML's, which is CUDA's where no variable hides or reorders devices */
+    bool gpu;              /* use NVML if it is available */
+    uint32_t gpu_number;   /* NVML's number, which is CUDA's unless an environment variable hides or reorders devices */
     const char *proc_root; /* NULL: "/proc" */
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn_probe **out,
                                               struct gnn_err *err);
-/* Whatever cannot be read is GNN_UNKNOWN or NAN: a probe never stops a run. */
+/* Reads all values. A value that cannot be read is GNN_UNKNOWN or NAN: a probe never stops a run. */
 void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out);
-/* Reads cpu_stolen_ns alone: /proc/stat and nothing else. GNN_UNKNOWN where it cannot be read. */
+/* Reads cpu_stolen_ns, and only the file /proc/stat. Returns GNN_UNKNOWN if it cannot be read. */
 uint64_t gnn_probe_stolen_ns(struct gnn_probe *probe);
 void gnn_probe_close(struct gnn_probe *probe); /* accepts NULL */
 
-/* The interval between two samples, as a row of the series. start_ns: CLOCK_MONOTONIC at the run's start. A counter
- * that is unknown at either end, or ran backwards (a device replaced, a process gone), gives an unknown rate. */
+/* Computes the row of the series for the interval between two samples. start_ns: CLOCK_MONOTONIC at the run's start. A
+ * rate is unknown if its counter is unknown at either end, or decreased because a device was replaced or a process
+ * ended. */
 void gnn_series_point(uint64_t start_ns, const struct gnn_sample *before, const struct gnn_sample *now,
                       struct gnn_series_point *out);
 
 /* ---- parsers, one per kernel file; text is the file's content ---- */
-/* Each returns false and leaves out untouched when the text is not what the kernel documents. */
+/* Each returns false and leaves out unchanged if the text does not have the format that the kernel documents. */
 
 struct gnn_cpu_ticks {
     uint64_t total, idle, iowait; /* in USER_HZ */
@@ -50,7 +51,7 @@ struct gnn_pid_stat {
     uint64_t major_faults, user_ticks, system_ticks, threads, start_ticks, rss_pages;
 };
 
-/* Survives a process name with spaces and parentheses. */
+/* Parses /proc/PID/stat. The process name may contain spaces and parentheses. */
 bool gnn_parse_pid_stat(const char *text, struct gnn_pid_stat *out);
 
 struct gnn_disk_stats {
