@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the memory and I/O controllers are and whether this process may use them. Internal to confine; the root prefix
- * lets tests lay out a machine in a directory. */
+/* Finds the memory and I/O controllers, and whether this process may use them. Internal to confine. With a root prefix,
+ * tests can lay out a machine in a directory. */
 #ifndef GNN_CONFINE_HIERARCHY_H
 #define GNN_CONFINE_HIERARCHY_H
 
 #include "harness/confine/confine.h"
 
-/* gnn_confine_detect with `root` put before every path ("" = this machine); pid is the caller's own process ID. */
+/* Does what gnn_confine_detect() does, with `root` before every path ("" = this machine). pid is the caller's process
+ * ID. */
 GNN_MUST_CHECK enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out,
                                                      struct gnn_err *err);
 
-/* One mounted hierarchy and the caller's place in it, from the texts of /proc/self/mountinfo and /proc/self/cgroup.
- * controller NULL asks for the unified (v2) hierarchy. False: not mounted, or no line for it. */
+/* One mounted hierarchy and the caller's group in it, from the texts of /proc/self/mountinfo and /proc/self/cgroup. The
+ * function returns false if the hierarchy is not mounted, or has no line in self_cgroup. controller NULL selects the
+ * unified (v2) hierarchy. */
 struct gnn_hierarchy {
     char mount[GNN_CGROUP_PATH_MAX]; /* mount point */
     char group[GNN_CGROUP_PATH_MAX]; /* the caller's group below it: "" or "/user.slice/…" */
