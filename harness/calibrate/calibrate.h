@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile of the machine at hand: what `oocgnn calibrate` measures, and the text it becomes
- * (workloads/hardware/README.md). Storage comes from fio's own JSON output, the rest from this program's own code in
- * small loops: its sampler, its ID map, its gathers, its rings, its locks, its tensor back-end, and its CUDA back-end
- * where there is a GPU. Nothing here knows an epoch time.
+/* A profile of this machine: the figures that `oocgnn calibrate` measures, and the text that is made of them
+ * (workloads/hardware/README.md). Storage figures come from fio's JSON output. All others come from small loops over
+ * this program's own code. They use its sampler, ID map, gathers, rings, locks and tensor back-end, and its CUDA
+ * back-end if there is a GPU. No figure is fitted to an epoch time.
  *
- * Measuring takes the machine for itself: other work on it makes the figures wrong. Every figure is the median of
- * repetitions, and the profile says which ones spread. */
+ * Measuring requires an otherwise idle machine, because other work falsifies the figures. Every figure is the median of
+ * repetitions. The profile states which figures vary between repetitions. */
 #ifndef GNN_CALIBRATE_H
 #define GNN_CALIBRATE_H
 
@@ -16,8 +16,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What is measured besides the read grid; text.c's table says key, unit and source of each. Rates are per second, times
- * nanoseconds, sizes bytes. What one measurement yields together stands together. */
+/* The figures other than the read grid. The table in text.c has key, unit and source of each. Rates are per second,
+ * times in nanoseconds, sizes in bytes. Figures of one measurement are adjacent. */
 enum gnn_figure_id {
     GNN_FIGURE_PROCESS,
     GNN_FIGURE_WRITE_LATENCY,
@@ -35,7 +35,7 @@ enum gnn_figure_id {
     GNN_FIGURE_FAULT_MINOR,
     GNN_FIGURE_FAULT_MAJOR,
     GNN_FIGURE_READAHEAD_PAGE,
-    GNN_FIGURE_EVICT_PAGE, /* 0: no group with a cap can be made here; likewise the next one */
+    GNN_FIGURE_EVICT_PAGE, /* 0: no group with a memory limit can be created; likewise the next one */
     GNN_FIGURE_UNMAP_PAGE,
     GNN_FIGURE_SYSCALL,
     GNN_FIGURE_BUFFERED_PAGE,
@@ -58,12 +58,12 @@ enum gnn_figure_id {
 
 enum { GNN_COMPUTE_CHECKS = 7 };
 
-/* Writing in sequence without a pause (sustained.h). */
+/* Sequential writing without a pause (sustained.h). */
 struct gnn_sustained {
-    double written_bytes; /* in all */
-    bool falls;           /* it became slower: the two below */
-    double bytes_per_s;   /* to this */
-    double burst_bytes;   /* after so many */
+    double written_bytes; /* in total */
+    bool falls;           /* the rate falls; the two fields below are set */
+    double bytes_per_s;   /* the rate that it falls to */
+    double burst_bytes;   /* bytes that are written before it falls */
 };
 
 struct gnn_calibration {
@@ -81,30 +81,33 @@ struct gnn_calibration {
     struct gnn_figure figure[GNN_FIGURE_COUNT];
     struct gnn_check checks[GNN_COMPUTE_CHECKS]; /* of operations on the CPU */
     uint32_t check_count;
-    char scattered_missing[256]; /* why reads into single pages are left out; "": they are not */
-    char reclaim_missing[256];   /* why evict_page and unmap_page are left out; "": they are not */
-    bool gpu_present;            /* what follows gpu_missing is filled */
-    char gpu_missing[256];       /* else: why there is no [gpu] */
+    char scattered_missing[256]; /* why reads into single pages are not measured; "": they are */
+    char reclaim_missing[256];   /* why evict_page and unmap_page are not measured; "": they are */
+    bool gpu_present;            /* true: the fields after gpu_missing are set */
+    char gpu_missing[256];       /* if not gpu_present: why there is no [gpu] */
     char gpu_model[96], gpu_driver[96];
     uint64_t gpu_memory_bytes;
     struct gnn_gpu_figures gpu;
 };
 
 struct gnn_calibrate_config {
-    /* A directory: a file of file_bytes is written there, read, and removed. A regular file: that one is read; what is
-     * written goes beside it. */
+    /* A directory, or a regular file. In a directory, a file of file_bytes is written, read and removed. A regular file
+     * is read only; other files are written to its directory. */
     const char *device;
     uint64_t file_bytes;
-    bool quick; /* seconds instead of minutes, and figures to match: for tests */
+    bool quick; /* takes seconds instead of minutes, with less accurate figures: for tests */
     const atomic_bool *stop;
-    FILE *progress; /* one line a step; NULL: silent */
+    FILE *progress; /* receives one line per step; NULL: silent */
 };
 
-/* GNN_ENOTSUP: no fio, or no direct I/O there; GNN_ENOSPC; GNN_ECANCELLED: stop was raised. Leaves nothing behind. */
+/* Measures this machine and fills out. Removes all of its files. Returns GNN_ENOTSUP if there is no fio or no direct
+ * I/O at config->device, GNN_ENOSPC if the device is full, or GNN_ECANCELLED if stop was set. Returns GNN_EUSAGE,
+ * GNN_ENOENT or GNN_EPERM if config->device cannot be used. */
 GNN_MUST_CHECK enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config, struct gnn_calibration *out,
                                              struct gnn_err *err);
 
-/* The profile's text, to be freed; gnn_profile_parse reads it. GNN_EBUG names a figure that is no positive number. */
+/* Writes the profile's text to *text, which the caller frees; gnn_profile_parse() reads it. Returns GNN_EBUG, which
+ * names the figure, if a figure is not a positive number. */
 GNN_MUST_CHECK enum gnn_status gnn_calibration_text(const struct gnn_calibration *calibration, char **text,
                                                     struct gnn_err *err);
 
@@ -113,16 +116,17 @@ GNN_MUST_CHECK enum gnn_status gnn_calibration_text(const struct gnn_calibration
 struct gnn_grid_point {
     uint64_t size_bytes;
     uint32_t depth;
-    bool scattered; /* of the grid of reads into single pages */
+    bool scattered; /* from the grid of reads into single pages */
     double profile_iops, simulated_iops;
 };
 struct gnn_grid_check {
     uint32_t count;
     struct gnn_grid_point points[2 * GNN_PROFILE_SIZES_MAX * GNN_PROFILE_DEPTHS_MAX];
-    double worst; /* the largest |simulated / profile - 1| */
+    double worst; /* largest |simulated / profile - 1| */
 };
 
-/* The simulated device in a closed loop at every point of the profile's own grids. */
+/* Runs the simulated device in a closed loop at every point of the profile's own grids. Returns GNN_EBUG if no
+ * simulated time passes, or GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_grid_check(const struct gnn_profile_storage *storage, struct gnn_grid_check *out,
                                               struct gnn_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One measured figure: the median of repetitions, and how far they lie apart. */
+/* One measured figure: the median and the spread of repetitions. */
 #ifndef GNN_CALIBRATE_FIGURE_H
 #define GNN_CALIBRATE_FIGURE_H
 
@@ -12,19 +12,19 @@ struct gnn_figure {
     double spread; /* (upper quartile - lower quartile) / median */
 };
 
-/* What the cost model says of an operation that no figure was fitted to, and what it took. */
+/* Time of an operation that no figure was fitted to: the cost model's prediction, and the measurement. */
 struct gnn_check {
-    const char *what; /* for people */
+    const char *what; /* description for people */
     double predicted_ns, measured_ns;
 };
 
-/* values (count, at least 1) is sorted. */
+/* Returns median and spread of values (count, at least 1). Sorts values. */
 struct gnn_figure gnn_figure_of(double *values, uint32_t count);
 
-/* One repetition: fills `count` values, all finite. */
+/* Runs one repetition and fills values (count), all finite. */
 typedef enum gnn_status gnn_repeat_fn(void *ctx, double *values, struct gnn_err *err);
 
-/* Runs fn `repeats` times (once more before, not counted, to warm up) and fills out (count). */
+/* Runs fn `repeats` times, after one more run as warm-up, and fills out (count). Returns the first error of fn. */
 GNN_MUST_CHECK enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repeats, uint32_t count,
                                                    struct gnn_figure *out, struct gnn_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A device that computes, measured through tensor_ops: the [gpu] and [bus] figures of a profile, and how far the cost
- * model with these figures is off on shapes that they were not fitted to. Any back-end can be measured: the CUDA plugin
- * on a GPU, the modelled back-end on its own clock (whose figures must come back). */
+/* Measures a device through tensor_ops: the [gpu] and [bus] figures of a profile. Also measures the error of the cost
+ * model with these figures, on shapes that they were not fitted to. Any back-end can be measured. The CUDA plugin runs
+ * on a GPU. The modelled back-end runs on its own clock, and its own figures must result. */
 #ifndef GNN_CALIBRATE_GPU_H
 #define GNN_CALIBRATE_GPU_H
 
@@ -13,29 +13,29 @@ struct gnn_gpu_bench {
     uint64_t (*now_ns)(void *ctx); /* the clock that its work takes time on */
     void *ctx;
     uint32_t repeats; /* at most GNN_REPEATS_MAX */
-    uint32_t divisor; /* of the sizes: 1 to measure, more (256 at most) to try the command */
+    uint32_t divisor; /* divides the sizes: 1 to measure, up to 256 to try the command */
 };
 
 enum { GNN_GPU_CHECKS_MAX = 16 };
 
 struct gnn_gpu_figures {
-    struct gnn_figure gemm;      /* FLOP/s: products of 256 columns and their two gradients */
+    struct gnn_figure gemm;      /* FLOP/s: products with 256 columns and their two gradients */
     struct gnn_figure bandwidth; /* bytes/s: y += x */
-    struct gnn_figure gather;    /* bytes/s: means over ten rows at random places, less what streams */
-    struct gnn_figure launch;    /* ns: an op on one number */
-    struct gnn_figure pinned;    /* bytes/s: copies up from pinned memory, in a lane */
-    struct gnn_figure pageable;  /* bytes/s: from any memory, waited for */
-    struct gnn_figure latency;   /* ns: of a small copy, besides its bytes and its launch */
+    struct gnn_figure gather;   /* bytes/s: means over ten rows at random places, without the time of sequential data */
+    struct gnn_figure launch;   /* ns: an op on one number */
+    struct gnn_figure pinned;   /* bytes/s: copies to the device from pinned memory, in a lane */
+    struct gnn_figure pageable; /* bytes/s: copies from any memory, synchronous */
+    struct gnn_figure latency;  /* ns: of a small copy, without its bytes and its launch */
     struct gnn_check checks[GNN_GPU_CHECKS_MAX];
     uint32_t check_count;
 };
 
-/* GNN_EGPU: less than 1 GiB of the device, over the divisor, is free; GNN_EBUG: a figure came out as no positive
- * number. */
+/* Measures the figures and checks them. Returns GNN_EGPU if less than 1 GiB / divisor of the device's memory is free,
+ * or GNN_EBUG if a figure is not a positive number. */
 GNN_MUST_CHECK enum gnn_status gnn_gpu_measure(const struct gnn_gpu_bench *bench, struct gnn_gpu_figures *out,
                                                struct gnn_err *err);
 
-/* The largest |predicted / measured - 1| of the checks. */
+/* Returns the largest |predicted / measured - 1| of the checks. */
 double gnn_gpu_worst(const struct gnn_gpu_figures *figures);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of calibrate share. */
+/* Declarations that the files of calibrate share. */
 #ifndef GNN_CALIBRATE_INTERNAL_H
 #define GNN_CALIBRATE_INTERNAL_H
 
@@ -13,15 +13,15 @@ struct gnn_bench {
     const struct gnn_calibrate_config *config;
     struct gnn_calibration *out;
     struct gnn_world *world;
-    char scratch[GNN_BENCH_PATH_BYTES]; /* a new directory beside what is measured; removed at the end */
+    char scratch[GNN_BENCH_PATH_BYTES]; /* new directory, in or next to the path that is measured; removed at the end */
     char data[GNN_BENCH_PATH_BYTES];    /* the file that is read */
-    char job[GNN_BENCH_PATH_BYTES];     /* in scratch: what fio is told */
+    char job[GNN_BENCH_PATH_BYTES];     /* in scratch: fio's job file */
     uint64_t data_bytes;
-    bool data_given; /* by the user: never written to */
+    bool data_given; /* by the user: it is never written to */
     uint32_t repeats;
 };
 
-/* A whole number, or a tenth of it (at least 1) when the measurement is a quick one. */
+/* Returns count, or a tenth of it if the measurement is a quick one and count is at least 10. */
 static inline uint64_t gnn_bench_count(const struct gnn_bench *bench, uint64_t count)
 {
     return bench->config->quick && count >= 10 ? count / 10 : count;
@@ -31,11 +31,11 @@ struct gnn_tensor;
 
 struct gnn_tensor_ops;
 
-/* Opens a back-end on one core, its memory the world's (compute.c). ops NULL: this program's own. */
+/* Opens a back-end on one core, with memory of the world (compute.c). ops NULL: this program's own. */
 GNN_MUST_CHECK enum gnn_status gnn_bench_tensor_open(const struct gnn_bench *bench, const struct gnn_tensor_ops *ops,
                                                      struct gnn_tensor **out, struct gnn_err *err);
 
-/* Each fills its figures of bench->out. */
+/* Each measures its figures and fills them in bench->out. */
 enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err);  /* process.c */
 enum gnn_status gnn_bench_storage(struct gnn_bench *bench, struct gnn_err *err);  /* storage.c */
 enum gnn_status gnn_bench_sampling(struct gnn_bench *bench, struct gnn_err *err); /* sampling.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a device that is written to for long becomes slower, and when: from pieces of one long write. */
+/* Measures from parts of one long write whether a device becomes slower when it is written to for long, and when. */
 #ifndef GNN_CALIBRATE_SUSTAINED_H
 #define GNN_CALIBRATE_SUSTAINED_H
 
@@ -8,15 +8,15 @@
 
 enum { GNN_SUSTAINED_PIECES = 10 };
 
-/* The report's jobs "piece0" to "piece9", one after another without a pause. The rate it falls to is the median of the
- * last three; it falls where that is below four fifths of the first. Then the burst follows from the whole: so many
- * bytes at the first rate, and the others at the last, take the time that all together took. The rate is never above
- * full_bytes_per_s, what the device writes for a moment. GNN_EFORMAT: a piece is missing, or nothing was written in
- * it. */
+/* Fills out from the report's jobs "piece0" to "piece9", which wrote one after another without a pause. The final rate
+ * is the median of the last three pieces. The rate falls if that is below four fifths of the first piece's rate. The
+ * burst results from the total time: burst bytes at the first rate, then the others at the final rate. The final rate
+ * is at most full_bytes_per_s, which the device reaches for a short time. Returns GNN_EFORMAT if a piece is missing or
+ * wrote nothing. */
 GNN_MUST_CHECK enum gnn_status gnn_sustained_of(const struct gnn_fio_report *report, double full_bytes_per_s,
                                                 struct gnn_sustained *out, struct gnn_err *err);
 
-/* The job of that name; NULL: there is none. */
+/* Returns the job of that name, or NULL if there is none. */
 const struct gnn_fio_job *gnn_fio_job_named(const struct gnn_fio_report *report, const char *name);
 
 #endif
