@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bound for people and for programs. */
+/* Prints the bound for people and for programs. */
 #ifndef GNN_STATS_BOUND_SHOW_H
 #define GNN_STATS_BOUND_SHOW_H
 
@@ -7,14 +7,14 @@
 
 #include <stdio.h>
 
-/* What it is about. */
+/* The subject of the output. */
 struct gnn_bound_heading {
     const struct gnn_dataset *dataset;
     const struct gnn_row_trace_config *config;
-    const struct gnn_profile *profile; /* NULL: no device, so no seconds */
+    const struct gnn_profile *profile; /* NULL: no device, so no times */
 };
 
-/* The bound at some sizes of memory. */
+/* The bound at some memory sizes. */
 struct gnn_bound {
     const struct gnn_row_trace *trace;
     const uint64_t *memory_bytes; /* (count); UINT64_MAX: all rows fit */
@@ -22,10 +22,10 @@ struct gnn_bound {
     uint32_t count;
 };
 
-/* Markdown. */
+/* Prints the bound as Markdown. */
 void gnn_bound_text(const struct gnn_bound_heading *heading, const struct gnn_bound *bound, FILE *out);
 
-/* One JSON object on a line; null where nothing is known. GNN_ENOMEM. */
+/* Prints the bound as one JSON object on a line. Unknown values are null. Returns GNN_ENOMEM if memory runs out. */
 GNN_MUST_CHECK enum gnn_status gnn_bound_json(const struct gnn_bound_heading *heading, const struct gnn_bound *bound,
                                               FILE *out, struct gnn_err *err);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a graph is like for out-of-core training, counted: its lists, who is in them, what training reaches, what a
- * mini-batch reads and what caches of any size catch of it.
+/* Statistics of a graph that matter for out-of-core training. They cover its lists, the nodes in them and the reachable
+ * set. They also cover the reads of a mini-batch and cache hits.
  *
- * Out of core: the lists are read once from end to end, and those of the reached nodes once more, in the order of
- * their IDs; mini-batches fault what they draw, and so do the trees (trees.h), 1024 of 111 nodes at most. In memory
- * are 37 B a node at most (offsets 8, labels 4, counts and their order 16, seeds and theirs 8, sets), a mini-batch's
- * own, and 8.2 B for each access of the sampled sequence that is kept for the caches' curves (`accesses_max`).
- * `mixing` takes 32 B a node more. All of it is memory of the world, so a limit on that is kept.
+ * Reads. The lists are read once from end to end, and those of reached nodes a second time, in the order of their IDs.
+ * Mini-batches fault the pages that they draw from. So do the trees (trees.h), at most 1024 of 111 nodes.
  *
- * Training nodes are the seeds; a graph that has none, such as a knowledge graph, takes every node. */
+ * Memory. At most 37 B per node, a mini-batch's own, and 8.2 B for each kept access (`accesses_max`). The 37 B are
+ * offsets 8, labels 4, counts and their order 16, seeds and theirs 8, and sets. `mixing` uses 32 B per node more. All
+ * of it is memory of the world, so a memory limit holds.
+ *
+ * Seeds. Training nodes are the seeds. In a graph without them, such as a knowledge graph, every node is a seed. */
 #ifndef GNN_STATS_H
 #define GNN_STATS_H
 
@@ -21,7 +22,7 @@
 
 enum { GNN_STATS_QUANTILES = 7, GNN_STATS_SHARES = 11 };
 
-/* 1, 10, 25, 50, 75, 90 and 99 % of the nodes, and the shares of the nodes that a cache holds, ascending to 1. */
+/* The quantiles, and the shares of the nodes that a cache holds, ascending to 1. */
 extern const double gnn_stats_quantiles[GNN_STATS_QUANTILES];
 extern const double gnn_stats_shares[GNN_STATS_SHARES];
 
@@ -29,61 +30,63 @@ struct gnn_stats_config {
     uint64_t seed;
     uint32_t batch_size;
     struct gnn_u32_list fanout; /* from the seeds outward */
-    uint32_t epochs;            /* sampled; 0: none, and what follows from samples is unknown */
-    uint32_t batches;           /* of an epoch at most; 0 = all */
-    uint64_t accesses_max;      /* kept for LRU and Belady, from the first on; below 2^32 - 1 */
-    uint64_t window_bytes;      /* of the feature file */
-    bool lists;                 /* false: lists are not walked, so who is in them and the reach stay unknown */
-    bool mixing;                /* whom long and short lists name, for a recipe; takes the lists */
-    const atomic_bool *stop;    /* NULL: never */
+    uint32_t epochs;            /* epochs to sample; 0: none, and the fields that need samples stay unknown */
+    uint32_t batches;           /* largest number per epoch; 0 = all */
+    uint64_t accesses_max;      /* accesses kept for LRU and Belady, from the first on; below 2^32 - 1 */
+    uint64_t window_bytes;      /* of a window of the feature file */
+    bool lists;                 /* false: lists are not read, so the nodes in them and the reachable set stay unknown */
+    bool mixing;                /* measures which nodes long and short lists name, for a recipe; requires lists */
+    const atomic_bool *stop;    /* NULL: never stops */
 };
 
-/* Numbers of one kind over nodes. */
+/* Distribution of a number over nodes. */
 struct gnn_spread {
     uint64_t nodes;
-    double mean, zero; /* share of the nodes that have 0 */
+    double mean, zero; /* zero: share of the nodes whose number is 0 */
     uint32_t max, quantile[GNN_STATS_QUANTILES];
-    double best[GNN_STATS_SHARES]; /* share of the sum that the first gnn_stats_shares of the nodes have */
-    struct gnn_rank_law law;       /* the same in falling order, closely */
+    double best[GNN_STATS_SHARES]; /* share of the sum that the largest gnn_stats_shares of the nodes have */
+    struct gnn_rank_law law;       /* the numbers in falling order, in fine steps */
 };
 
 struct gnn_cache_hits {
     double best, lru, belady; /* shares of the accesses; NAN: unknown */
 };
 
-/* Shares are of 1, and of all nodes where nothing else is said. What was not counted is NAN. */
+/* Statistics. Shares are between 0 and 1, and refer to all nodes unless a comment states otherwise. NAN: not
+ * counted. */
 struct gnn_stats {
     struct gnn_spread lists;         /* neighbours of a node */
     struct gnn_spread train_lists;   /* of a training node, ... */
-    struct gnn_spread reach_lists;   /* ... of another one of the reach, ... */
-    struct gnn_spread rest_lists;    /* ... of one outside it */
+    struct gnn_spread reach_lists;   /* ... of another node of the reachable set, ... */
+    struct gnn_spread rest_lists;    /* ... of a node outside it */
     struct gnn_spread sources;       /* how often a node is a neighbour */
-    struct gnn_spread reach_sources; /* how often one of the reach stands in a list of the reach */
-    double same_class; /* share of the entries of the reach's lists, both ends labelled, that join a class */
-    double coupling;   /* of list and popularity in the reach: 1, they go together; 0, independent; -1, opposed */
+    struct gnn_spread reach_sources; /* how often a reachable node is in the list of a reachable node */
+    double same_class; /* share of the entries of reachable nodes' lists, both ends labelled, that join a class */
+    double coupling; /* of list length and popularity of reachable nodes: 1, they agree; 0, independent; -1, opposed */
     struct gnn_mixing mixing; /* of reach_sources.law */
     struct gnn_trees trees;   /* of training nodes */
 
-    double hop[GNN_LAYERS_MAX + 1]; /* nodes within so many hops of a training node */
-    double reach;                   /* ... within any number */
-    uint32_t reach_hops;            /* the number that suffices */
+    double hop[GNN_LAYERS_MAX + 1]; /* share of the nodes within that number of hops of a training node */
+    double reach;                   /* ... within any number of hops: the reachable set */
+    uint32_t reach_hops;            /* the number of hops that suffices */
     uint64_t windows, windows_reached;
 
     uint64_t batches, accesses;
-    double rows, edges;             /* of a whole mini-batch, or of those there are where none is whole */
-    double touched_first, touched;  /* nodes of the first epoch's mini-batches, of all epochs' */
-    double next_epoch;              /* share of the second epoch's accesses whose row the first one touched */
-    struct gnn_spread row_accesses; /* of a node, over all mini-batches */
+    double rows, edges;             /* mean over full mini-batches, or over all if none is full */
+    double touched_first, touched;  /* share of the nodes in the first epoch's mini-batches, in all epochs' */
+    double next_epoch;              /* share of the second epoch's accesses whose row the first epoch accessed */
+    struct gnn_spread row_accesses; /* accesses of a node, over all mini-batches */
     uint64_t accesses_kept;
     struct gnn_cache_hits hits[GNN_STATS_SHARES];
 };
 
-/* GNN_EUSAGE for a fan-out or sizes that cannot be; GNN_ECANCELLED when stop was raised; errors of reads and memory. */
+/* Measures the statistics. Returns GNN_EUSAGE for an invalid fan-out or size, GNN_ECANCELLED if stop was set, and
+ * errors of reads and memory. */
 GNN_MUST_CHECK enum gnn_status gnn_stats_measure(struct gnn_world *world, struct gnn_lists *lists,
                                                  const struct gnn_stats_config *config, struct gnn_stats *out,
                                                  struct gnn_err *err);
 
-/* Fills spread from values (count), which are sorted by it; scratch (count). */
+/* Fills spread from values (count) and sorts values in falling order. scratch: (count). */
 void gnn_spread_of(uint32_t *values, uint32_t *scratch, uint64_t count, struct gnn_spread *spread);
 
 #endif
