@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which positions of a neighbour list a node draws: the one place where sampling is random.
+/* Draws which positions of a neighbour list a node samples. All randomness of sampling is here.
  *
- * Floyd's method (Bentley and Floyd, CACM 30(9), 1987): for j = g - s … g - 1 draw t uniform in [0, j]; take t, or j
- * when t is taken already. Released samplers (torch_sparse's sample_adj, under PyG+, Ginex and GNNDrive) draw t from
- * [0, j): `biased`. */
+ * This is Floyd's method (Bentley and Floyd, CACM 30(9), 1987). For j = g - s … g - 1 it draws t uniformly from [0, j].
+ * It takes t, or j if t is taken already. Released samplers (torch_sparse's sample_adj, used by PyG+, Ginex and
+ * GNNDrive) draw t from [0, j): the argument `biased`. */
 #ifndef GNN_SAMPLE_DRAW_H
 #define GNN_SAMPLE_DRAW_H
 
@@ -12,14 +12,16 @@
 
 _Static_assert(GNN_FANOUT_MAX <= 64, "a short draw is a set of 64 bits");
 
-/* Key of every draw of one hop; hops count from 1 (the seeds') outward. Fold the destination's original ID in. */
+/* Returns the key of all draws of one hop. Hops count from 1, the seeds' own, outward. The destination's original ID is
+ * folded into it for each draw. */
 static inline uint64_t gnn_draw_hop_key(uint64_t sample_key, uint64_t epoch, uint64_t batch, uint32_t hop)
 {
     return gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(sample_key, epoch), batch), hop);
 }
 
-/* value[i]: uniform in [0, bound + i), for i < count; bound + count <= 2^32. What gnn_rng_below() gives one after
- * another, several at a time: it throws a number away so rarely that all are drawn first, and anew if one was. */
+/* Draws value[i] uniformly from [0, bound + i) for i < count; bound + count <= 2^32. The values are those of successive
+ * calls of gnn_rng_below(). That function rarely rejects a number. So all are drawn together first, and drawn again if
+ * one may have been rejected. */
 static inline void gnn_draw_numbers(uint64_t key, uint64_t bound, uint32_t count, uint64_t *value)
 {
     bool thrown_away = false;
@@ -27,7 +29,7 @@ static inline void gnn_draw_numbers(uint64_t key, uint64_t bound, uint32_t count
         const uint64_t bits = gnn_splitmix64_at(key, i), below = bound + i;
         const uint64_t low = (bits & UINT32_MAX) * below, high = (bits >> 32) * below + (low >> 32);
         value[i] = high >> 32;
-        thrown_away |= (high << 32 | (low & UINT32_MAX)) < below; /* may have been */
+        thrown_away |= (high << 32 | (low & UINT32_MAX)) < below; /* may have been rejected */
     }
     if (!thrown_away)
         return;
@@ -36,7 +38,8 @@ static inline void gnn_draw_numbers(uint64_t key, uint64_t bound, uint32_t count
         value[i] = gnn_rng_below(&rng, bound + i);
 }
 
-/* A list of up to 64 entries: the set is one word, and comes out in order by itself. No jump depends on a number. */
+/* Draws from a list of up to 64 entries. The set is one 64-bit word, so it is read out in ascending order. No branch
+ * depends on a drawn number. */
 static inline uint32_t gnn_draw_short(uint64_t key, uint32_t degree, uint32_t fanout, bool biased, uint64_t begin,
                                       uint64_t *out)
 {
@@ -52,7 +55,8 @@ static inline uint32_t gnn_draw_short(uint64_t key, uint32_t degree, uint32_t fa
     return fanout;
 }
 
-/* Any list: kept in order by insertion; j is larger than all that was taken before. */
+/* Draws from a list of any length. `out` is kept in ascending order by insertion; j is larger than all positions taken
+ * before. */
 static inline uint32_t gnn_draw_long(struct gnn_rng *rng, uint64_t degree, uint32_t fanout, bool biased, uint64_t begin,
                                      uint64_t *out)
 {
@@ -73,8 +77,8 @@ static inline uint32_t gnn_draw_long(struct gnn_rng *rng, uint64_t degree, uint3
     return taken;
 }
 
-/* Edge offsets of the drawn neighbours, ascending, into out (fanout); returns how many: min(degree, fanout). The list
- * is edges begin .. begin + degree. key: the hop's, with the destination folded in. */
+/* Draws from the list of edges begin .. begin + degree. Writes the edge offsets, ascending, to out (fanout) and returns
+ * their number, min(degree, fanout). key: that of the hop, with the destination folded in. */
 static inline uint32_t gnn_draw(uint64_t key, uint64_t begin, uint64_t degree, uint32_t fanout, bool biased,
                                 uint64_t *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Several rows side by side, a lane each: a vector holds an entry of every row, and the compiler makes of it what the
- * processor has. */
+/* Vectors that hold one entry of each of several rows: row i is lane i. The compiler maps them to the processor's
+ * vector instructions. */
 #ifndef GNN_SAMPLE_LANES_H
 #define GNN_SAMPLE_LANES_H
 
@@ -10,7 +10,7 @@ enum { GNN_LANES = 8 };
 
 typedef uint32_t gnn_lanes __attribute__((vector_size(4 * GNN_LANES)));
 
-/* Puts the smaller of each lane's two entries to *low, the larger to *high. */
+/* Orders each lane: the smaller of its two entries goes to *low, the larger to *high. */
 static inline void gnn_lanes_order(gnn_lanes *low, gnn_lanes *high)
 {
     gnn_lanes a = *low, b = *high;

@@ -5,13 +5,13 @@
 
 #include "harness/oocgnn.h"
 
-/* Sorts the columns of a row, at most GNN_FANOUT_MAX, each below UINT32_MAX. readable: columns that may be read from
- * `row` on, count at least; those behind the row stay as they are, and may hold anything. */
+/* Sorts the columns of a row: at most GNN_FANOUT_MAX, each below UINT32_MAX. readable: number of columns that may be
+ * read from `row` on, at least `count`. Columns behind the row may hold anything and stay as they are. */
 void gnn_sort_row(uint32_t *row, uint32_t count, uint64_t readable);
 
-/* The same of many rows, some side by side, from `in` to `out`, which either is `in` or does not overlap it. Row i is
- * columns row_start[i] - row_start[0] .. row_start[i + 1] - row_start[0] of both. readable: columns of `in` that may be
- * read, those of all rows at least. Of `out` nothing but the rows is touched. */
+/* Sorts many rows, several at once, from `in` to `out`. `out` is `in` or does not overlap it. Row i is columns
+ * row_start[i] - row_start[0] .. row_start[i + 1] - row_start[0] of both. readable: number of columns of `in` that may
+ * be read, at least those of all rows. No other column of `out` is written. */
 void gnn_sort_rows(const uint32_t *in, const uint32_t *row_start, uint32_t row_count, uint64_t readable, uint32_t *out);
 
 #endif
