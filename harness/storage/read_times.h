@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* How long reads of storage take, and how large they are. A read lasts from the moment it is handed over until the
- * thread that wants it has seen it done. So a time holds the device, the queue before it, repeats after short reads and
- * EAGAIN, and how long a finished read waited to be looked for. Its size is what was asked for when it was handed over,
- * whatever the page cache or a device makes of it; a repeat is part of the read it repeats. Counted are reads through
- * rings (ring_reads.h) and those made one at a time (exact.h), of whatever size; a mapping's page faults happen inside
- * one call and cannot be told apart.
+/* Duration and size of reads from storage. A read lasts from its submission until its thread has seen its completion.
+ * The duration thus includes the device, the queue before it, and repeats after short reads and EAGAIN. It also
+ * includes the time until the completion was looked for. The size is the one that was submitted; a repeat belongs to
+ * the read that it repeats.
  *
- * A run has one collector, and its world points to it (struct gnn_world, read_times); in a world without one nothing is
- * noted. A tally has one writer at a time, who has joined; what left is used again by the next.
+ * Counted are reads through rings (ring_reads.h) and single reads (exact.h), of any size. Page faults of a mapping are
+ * not counted: several can happen inside one call.
  *
- * Memory: a tally a ring, of which the pages are touched that its times fall into: 8 to 12 KiB. It belongs to no
- * system's plan, as little as the histogram of the mini-batches. */
+ * A run has one collector, and its world points to it (struct gnn_world, read_times). Without a collector, nothing is
+ * recorded. A tally has one writer at a time, the thread that joined it. A tally that was left is reused by the next
+ * join.
+ *
+ * Memory: one tally per ring, of which only touched pages count: 8 to 12 KiB. Memory plans do not include it, nor the
+ * histogram of mini-batches. */
 #ifndef GNN_STORAGE_READ_TIMES_H
 #define GNN_STORAGE_READ_TIMES_H
 
@@ -20,29 +22,30 @@
 
 struct gnn_read_times;
 
-/* Zeroed is empty. */
+/* A tally; all zero is empty. */
 struct gnn_read_tally {
-    struct gnn_histogram times; /* of reads that are done */
-    struct gnn_sizes sizes;     /* of reads that were handed over */
+    struct gnn_histogram times; /* reads that are done */
+    struct gnn_sizes sizes;     /* reads that were submitted */
 };
 
-/* Makes an empty collector; GNN_ENOMEM. */
+/* Opens an empty collector. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_read_times_open(struct gnn_read_times **out, struct gnn_err *err);
-/* Accepts NULL. Nobody is joined. */
+/* Closes a collector; accepts NULL. All threads that joined it must have left. */
 void gnn_read_times_close(struct gnn_read_times *times);
 
-/* Sets *out to a tally that the caller alone adds to until gnn_read_times_leave; to NULL where the world has no
- * collector. Any thread; takes no lock and no virtual time. GNN_ENOMEM. */
+/* Sets *out to a tally that only the caller adds to until gnn_read_times_leave, or to NULL if the world has no
+ * collector. May be called on any thread; takes no lock and no virtual time. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_read_times_join(struct gnn_world *world, struct gnn_read_tally **out,
                                                    struct gnn_err *err);
 void gnn_read_times_leave(struct gnn_read_tally *tally); /* accepts NULL */
 
-/* Notes one read of so many bytes that took so long, for those who do not stay joined. Does nothing where there is no
- * collector. */
+/* Records one read of len_bytes that took `ns`, for callers that do not stay joined. Does nothing if the world has no
+ * collector. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_read_times_note(struct gnn_world *world, uint64_t len_bytes, uint64_t ns,
                                                    struct gnn_err *err);
 
-/* Adds everything to *sum and begins anew. Nothing is read meanwhile, and whoever read since has been waited for. */
+/* Adds everything to *sum and empties the tallies. No read may be in progress, and all threads that read must have been
+ * waited for. */
 void gnn_read_times_take(struct gnn_read_times *times, struct gnn_read_tally *sum);
 
 #endif
