@@ -11,8 +11,8 @@
  *    place in the file        block[0]      block[1]      block[2]      multiples of B, in any order
  *
  * The file has no header and no directory on disk. It has no name and does not outlive its handle (GNN_OPEN_SCRATCH),
- * so a crash leaves nothing behind. The writer must remember where records begin. With direct I/O, a record that begins
- * at gnn_stream_begin() can be read straight to its destination.
+ * so a crash leaves nothing behind. The writer must remember where records begin. A record that begins at
+ * gnn_stream_begin() can be read straight to its destination. This holds for direct I/O, too.
  *
  * Streams are read in two ways. gnn_stream_load reads several spans at once into the caller's memory. A gnn_span_reader
  * delivers one span after the other from its own memory and reads ahead. Both also read ordinary files
