@@ -1,40 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes of mini-batches, for memory plans: what one is expected to hold, what the largest of a long run holds, and what
- * samplers and batches reserve. */
+/* Sizes of mini-batches, for memory plans: the expected size, the largest of a long run, and what samplers and batches
+ * reserve. */
 #ifndef GNN_SYSTEM_BATCH_SIZE_H
 #define GNN_SYSTEM_BATCH_SIZE_H
 
 #include "harness/system/system.h"
 
 struct gnn_batch_size {
-    uint32_t nodes[GNN_LAYERS_MAX + 1]; /* [0] = seeds, [layers] = rows of features */
-    uint64_t edges;                     /* of all blocks */
+    uint32_t nodes[GNN_LAYERS_MAX + 1]; /* [0] = seeds, [layers] = feature rows */
+    uint64_t edges;                     /* edges of all blocks */
 };
 
-/* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes spread
- * evenly over the graph, and draws fall on distinct nodes like balls into N bins: n_l = N (1 - exp(-m_l / N)) with m_l
- * = B prod(1 + mean). Graphs whose hubs repeat stay below. What sums over many mini-batches is sized by it. */
+/* Computes the expected size of a mini-batch. For what is summed over many mini-batches.
+ *
+ * Every frontier node draws the mean of min(in-degree, s), over nodes spread evenly over the graph. Draws fall on
+ * distinct nodes like balls into N bins: n_l = N (1 - exp(-m_l / N)) with m_l = B prod(1 + mean). On graphs whose hubs
+ * are drawn repeatedly, mini-batches are smaller. */
 void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
                       struct gnn_batch_size *out);
 
-/* What the largest of a million mini-batches holds. A seed grows a tree of draws; of independent degrees, spread as
- * those of the nodes that have in-neighbours, its mean and variance follow hop by hop, a mini-batch is the sum of B
- * trees, and the largest of n sums is on average no more than mean + sigma sqrt(2 ln n) where they are sub-Gaussian
- * (Boucheron, Lugosi, Massart 2013, Concentration Inequalities, theorem 2.5). Never above the fan-outs' bound. What
- * one mini-batch fills is planned by it. Degrees do not tell whom mini-batches reach: where those nodes have the longer
- * lists, as in igb260m and mag240m, a mini-batch can pass it. Weighing degrees by themselves, as if nodes were reached
- * as often as their lists are long, gives the fan-outs' bound on nearly every graph. */
+/* Computes the largest size among a million mini-batches, at most the fan-outs' bound. For what one mini-batch fills.
+ *
+ * A seed's draws form a tree. Degrees are taken as independent, spread like those of the nodes that have in-neighbours.
+ * Mean and variance of the tree then follow hop by hop. A mini-batch is the sum of B trees. If the sums are
+ * sub-Gaussian, the largest of n is on average at most mean + sigma sqrt(2 ln n). The source is Boucheron, Lugosi,
+ * Massart 2013, Concentration Inequalities, theorem 2.5.
+ *
+ * Degrees do not show which nodes mini-batches reach. If those nodes have longer lists, as in igb260m and mag240m, a
+ * mini-batch can exceed this size. The alternative is to weigh degrees by themselves, as if nodes were reached in
+ * proportion to their lists. It gives the fan-outs' bound on nearly every graph. */
 void gnn_batch_largest(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
                        struct gnn_batch_size *out);
 
-/* Bytes of node IDs and blocks of such a batch. */
+/* Returns the bytes of node IDs and blocks of a batch of this size. */
 uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers);
-/* Bytes that a struct gnn_batch reserves: at the fan-outs' bound, and the cap counts what is reserved. 0 for batches
- * so large that sampling refuses them. */
+/* Returns the bytes that a struct gnn_batch reserves, at the fan-outs' bound. The memory limit counts what is reserved.
+ * 0: batches are so large that sampling refuses them. */
 uint64_t gnn_batch_reserved_bytes(const struct gnn_dataset *dataset, const struct gnn_workload *workload);
-/* What a sampler reserves besides its batch: the edge offsets of the largest hop, and the ID map. */
+/* Returns the bytes that a sampler reserves in addition to its batch: the edge offsets of the largest hop, and the ID
+ * map. */
 uint64_t gnn_sampler_bytes(const struct gnn_dataset *dataset, const struct gnn_workload *workload);
-/* The epoch's order and what each sampler reserves. */
+/* Returns the bytes of the epoch's order and of what `workers` samplers reserve. */
 uint64_t gnn_sampling_bytes(const struct gnn_env *env, uint32_t workers);
 
 #endif

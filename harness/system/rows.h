@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for feature rows that grows at warm-up and never shrinks. One thread at a time. */
+/* Memory for feature rows that grows during warm-up and never shrinks. One thread at a time. */
 #ifndef GNN_SYSTEM_ROWS_H
 #define GNN_SYSTEM_ROWS_H
 
 #include "harness/system/system.h"
 
 enum gnn_rows_place {
-    GNN_ROWS_TENSOR, /* on the tensor back-end: ops read it */
+    GNN_ROWS_TENSOR, /* on the tensor back-end, for its ops */
     GNN_ROWS_HOST,   /* the world's feature memory */
-    GNN_ROWS_PINNED, /* the same, and a device may read it (staging.h) */
+    GNN_ROWS_PINNED, /* the same, and a device can read it (staging.h) */
 };
 
 struct gnn_rows {
@@ -19,12 +19,13 @@ struct gnn_rows {
     uint64_t capacity; /* rows */
 };
 void gnn_rows_init(struct gnn_rows *rows, const struct gnn_env *env, const char *name, enum gnn_rows_place place);
-/* Rows that are reserved where `count` do not fit. */
+/* Returns the number of rows that are reserved if `count` do not fit. */
 static inline uint64_t gnn_rows_capacity(uint64_t count)
 {
     return gnn_add_bytes(count, count / 8);
 }
-/* Room for `count` rows, an eighth more when it has to grow; old contents are lost then. */
+/* Makes room for `count` rows. If it has to grow, it gets an eighth more, and old contents are lost. GNN_ENOMEM,
+ * GNN_ECAP, GNN_EGPU: it is empty afterwards. */
 GNN_MUST_CHECK enum gnn_status gnn_rows_reserve(struct gnn_rows *rows, uint64_t count, struct gnn_err *err);
 void gnn_rows_close(struct gnn_rows *rows);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The training stage's common part: one step of the model, the epoch's sums, the on_step hook. One trainer thread at a
- * time. */
+/* The common part of the training stage: one step of the model, the epoch's sums, and the call of on_step. One trainer
+ * thread at a time. */
 #ifndef GNN_SYSTEM_TRAINING_H
 #define GNN_SYSTEM_TRAINING_H
 
@@ -8,22 +8,24 @@
 
 struct gnn_training {
     const struct gnn_env *env;
-    double loss_sum; /* of this epoch */
+    double loss_sum; /* sum over the seeds of this epoch */
     uint64_t seeds, correct, batches;
 };
 
 void gnn_training_open(const struct gnn_env *env, struct gnn_training *out);
-void gnn_training_begin(struct gnn_training *training); /* sums to zero */
+void gnn_training_begin(struct gnn_training *training); /* sets the sums to 0 */
 
-/* Trains one step on a batch's input, staged or not, and is done with it; then calls on_step. GNN_EFORMAT when a seed
- * has no label; GNN_ENUMBER, with the batch and the node, when an input row, the loss or a gradient is not finite. */
+/* Trains one step on a batch's input, staged or not, and ends its use; then calls on_step. GNN_EFORMAT: a seed has no
+ * label. GNN_ENUMBER, with the batch and the node: an input row, the loss or a gradient is not finite. */
 GNN_MUST_CHECK enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
                                                  struct gnn_train_input *input, struct gnn_err *err);
-/* The same for a system that gathers the rows itself: x (node_count, dim) on the back-end, input in use. */
+/* Trains one step for a system that gathers the rows itself: x (node_count, dim) is on the back-end, and the input is
+ * in use. Otherwise as gnn_training_step. */
 GNN_MUST_CHECK enum gnn_status gnn_training_step_on(struct gnn_training *training, const struct gnn_batch_view *batch,
                                                     const struct gnn_train_input *input, const gnn_real *x,
                                                     struct gnn_err *err);
-/* Says what made a step other than finite: looks for the first such row of x (node_count, dim), on the back-end. */
+/* Returns GNN_ENUMBER with the reason why a step is not finite: the first such row of x (node_count, dim, on the
+ * back-end), else the gradient or the loss. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_step_not_finite(const struct gnn_env *env, const struct gnn_batch_view *batch,
                                                    const gnn_real *x, const struct gnn_step_result *step,
                                                    struct gnn_err *err);
