@@ -107,7 +107,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
         at += length;
       });
     });
-    return `<h3>What the stages' time went into</h3><svg viewBox="0 0 ${width} ${list.length * height + 4}" role="img" aria-label="stage split">${bars}</svg>` +
+    return `<h3>Stage times and waits</h3><svg viewBox="0 0 ${width} ${list.length * height + 4}" role="img" aria-label="stage split">${bars}</svg>` +
       '<p class="key">' + parts.map((part, i) => `<span><i style="background:${colour(i)}"></i>${words(part)}</span>`).join("") + "</p>";
   };
   // Every distribution there is: epochs, and what the system recorded as percentiles.
@@ -140,7 +140,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     $("run").innerHTML = `<p class="soft">${text(run.caption)}</p>` +
       (run.run.reasons ? `<p class="bad">${text(run.run.status)}: ${text(run.run.reasons)}</p>` : "") +
       distributions(run) + epochs(run) + stages(run) + values("Counters of the run", run.counters) +
-      values("Figures of the system, last epoch", last(run.figures)) + pairs("Configuration", run.config) + pairs("Environment", run.environment);
+      values("Statistics of the system, last epoch", last(run.figures)) + pairs("Configuration", run.config) + pairs("Environment", run.environment);
     const columns = Object.keys(run.series).filter(name => !/^(time|interval)_ns$/.test(name));
     const before = $("column").value;
     $("column").innerHTML = columns.map(name => `<option value="${name}">${words(name)}</option>`).join("");

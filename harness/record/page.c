@@ -20,7 +20,7 @@ static const char script[] =
 /* Sections that the script fills are hidden until it has. */
 static const char before_list[] =
     "<section class=\"script\" hidden><h2>Summary</h2>\n"
-    "<p class=\"soft\">Runs of one line repeat each other: they agree in the whole configuration, seeds aside.</p>\n"
+    "<p class=\"soft\">Each line summarises the runs of one configuration, whatever their seed.</p>\n"
     "<div id=\"summary\"></div></section>\n";
 static const char list_head[] =
     "<section><h2>Runs</h2>\n<form id=\"filters\" class=\"screen\">"
