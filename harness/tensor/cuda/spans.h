@@ -6,9 +6,9 @@
  *          A lane that waits for reads, or for another stream (close), counts no time.
  * Busy     One span from start to finish, including gaps.
  *
- * Clock    `event` is a point in a stream. `record(&event, stream)` sets it to the point that the stream has reached. A
- *          later call moves it. `passed(event)` returns whether the stream has passed it. The time between two events is
- *          `ns_between(begin, end)`, which waits until end has passed.
+ * Clock    `event` is a point in a stream. `record(&event, stream)` sets it to the point that the stream has reached.
+ *          A later call moves it. `passed(event)` returns whether the stream has passed it. The time between two events
+ *          is `ns_between(begin, end)`, which waits until end has passed.
  * Threads  The caller serialises calls on one gnn_spans. */
 #ifndef GNN_TENSOR_CUDA_SPANS_H
 #define GNN_TENSOR_CUDA_SPANS_H
