@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What an open modelled back-end has, and what the files of this folder share of it: memory.c the GPU's memory and the
- * host's that is registered; timeline.c when ops and copies begin and end; lists.c a mini-batch's lists and a training
- * step; modelled.c open, close, the ops and the table. A file of this list calls those before it. */
+/* The state of an open modelled back-end, and the functions that the files of this folder share. They are memory.c
+ * (memory of the GPU, registered host memory) and timeline.c (start and end of ops and copies). Above these are lists.c
+ * (a mini-batch's lists, a training step) and modelled.c (open, close, the ops, the table). A file calls only files
+ * named before it. */
 #ifndef GNN_TENSOR_MODELLED_STATE_H
 #define GNN_TENSOR_MODELLED_STATE_H
 
@@ -12,19 +13,19 @@
 #include <pthread.h>
 
 enum {
-    RESULT_BYTES = 8 + 4,       /* what softmax_nll brings back */
-    BLOCKS_MAX = GNN_LAYERS_MAX /* of one step */
+    RESULT_BYTES = 8 + 4,       /* bytes that softmax_nll copies to the host */
+    BLOCKS_MAX = GNN_LAYERS_MAX /* blocks of one step */
 };
 
 struct region; /* memory.c: GPU memory */
 struct pin;    /* memory.c: registered memory of the host */
 
-enum { HALVES = 2 }; /* of a lane's staging memory: one is filled while the other is on the bus */
+enum { HALVES = 2 }; /* halves of a lane's staging memory: one is filled while the other is copied */
 
 struct lane {
     uint64_t free_ns;
-    uint64_t half_landed_ns[HALVES]; /* the last copy out of it */
-    void *half[HALVES];              /* memory of the host, for its account */
+    uint64_t half_landed_ns[HALVES]; /* arrival of the last copy from it */
+    void *half[HALVES];              /* host memory, which is counted */
     uint64_t half_bytes[HALVES];
     uint32_t next_half;
 };
@@ -32,7 +33,7 @@ struct lane {
 struct gnn_resident {
     struct gnn_batch_lists lists;
     uint64_t landed_ns;
-    uint64_t read_ns; /* the stream has passed the ops that read it */
+    uint64_t read_ns; /* when the stream has passed the ops that read it */
 };
 
 struct modelled {
@@ -41,23 +42,23 @@ struct modelled {
     struct gnn_roof roof;
     struct gnn_profile_bus bus;
     uint64_t launch_ns;
-    uint64_t core_bytes_per_s; /* one core of the host */
+    uint64_t core_bytes_per_s; /* of one core of the host */
     uint64_t memory_limit_bytes;
     char profile_name[GNN_NAME_MAX];
 
-    pthread_mutex_t mutex;   /* never held across a hook of env: those may run other threads of a simulated world */
-    struct modelled *device; /* itself, or the back-end whose GPU this one uses as well (closed after this one) */
-    uint64_t stream_free_ns, bus_free_ns; /* of the device; likewise the memory taken in counts */
+    pthread_mutex_t mutex;   /* never held across a hook of env, which may run other threads of a simulated world */
+    struct modelled *device; /* itself, or the back-end whose GPU this one shares (closed after this one) */
+    uint64_t stream_free_ns, bus_free_ns; /* of the device, as is the memory taken in counts */
     struct lane lanes[GNN_LANES_MAX];
     const uint32_t *resident[BLOCKS_MAX]; /* columns of the blocks uploaded in this step */
     uint32_t resident_count;
     struct gnn_resident *in_use;
     struct gnn_profile_framework framework;
-    uint64_t step_start_ns, step_least_ns; /* of the step under way */
-    bool in_step, result_due;              /* a step's loss crosses the bus when it is asked for */
+    uint64_t step_start_ns, step_least_ns; /* of the current step */
+    bool in_step, result_due;              /* a step's loss crosses the bus at the next synchronize */
     struct region *regions;
     struct pin *pins;
-    struct gnn_modelled_counts counts, taken; /* in all, and when take_times was last called */
+    struct gnn_modelled_counts counts, taken; /* since open; value at the last take_times */
 };
 
 static inline struct modelled *modelled_of(struct gnn_tensor *t)
@@ -89,7 +90,7 @@ MODELLED_OP(pin);
 MODELLED_OP(unpin);
 /* Frees the allocations and pins that are left. */
 void modelled_memory_close(struct modelled *m);
-/* Returns whether host lies in registered memory. */
+/* Returns whether host is in registered memory. */
 bool modelled_is_pinned(struct modelled *m, const void *host);
 
 /* ---- timeline.c ---- */
@@ -104,16 +105,16 @@ MODELLED_OP(event_close);
 MODELLED_OP(event_record);
 MODELLED_OP(event_await);
 MODELLED_OP(event_wait);
-/* On a GPU the caller's core launches and the stream gets the work, on a CPU the core does both. */
+/* Runs an op. On a GPU the caller's core launches and the stream does the work; on a CPU the core does both. */
 void modelled_run_op(struct gnn_tensor *t, struct gnn_cost cost);
-/* A copy that the stream waits for and the caller too, either direction. */
+/* Runs a copy, in either direction, for which the stream and the caller wait. */
 void modelled_copy_and_wait(struct modelled *m, uint64_t bytes, uint64_t *counter);
-/* Rows that a kernel reads out of the host's memory: the stream waits while they cross the bus. */
+/* Reads rows of host memory by a kernel. The stream waits while they cross the bus. */
 void modelled_cross_bus(struct modelled *m, uint64_t bytes);
-/* One core reads and writes. */
+/* Copies in host memory: one core reads and writes `bytes`. */
 void modelled_host_copy(struct modelled *m, uint64_t bytes);
-/* One launch brings `bytes` of pinned memory over the bus, in the lane. Latencies of copies that follow each other
- * overlap, their bytes do not. */
+/* Copies `bytes` of pinned memory over the bus with one launch, in the lane. Latencies of successive copies overlap,
+ * their transfers do not. */
 void modelled_lane_copy(struct modelled *m, uint32_t lane, uint64_t bytes);
 
 /* ---- lists.c ---- */
@@ -125,7 +126,7 @@ MODELLED_OP(step_begin);
 MODELLED_OP(step_end);
 MODELLED_OP(take_times);
 MODELLED_OP(range);
-/* The arrays of a block that was not staged cross the bus once a step. */
+/* Copies the arrays of a block that was not staged over the bus, once a step. */
 void modelled_upload_block(struct modelled *m, const struct gnn_block *b);
 
 #undef MODELLED_OP

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The reference's link ops by name, so that another host back-end can take over those where a plain loop is as fast as
- * anything. Meaning and shapes: harness/tensor/link.h. */
+/* The reference's link ops by name. Another host back-end can use those for which a plain loop is fast enough. Meaning
+ * and shapes: harness/tensor/link.h. */
 #ifndef GNN_TENSOR_REF_LINK_H
 #define GNN_TENSOR_REF_LINK_H
 

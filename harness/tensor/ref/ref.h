@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The reference back-end's ops by name, so that another host back-end can take over those where a plain loop is as fast
- * as anything. Meaning and shapes: harness/tensor/tensor.h. */
+/* The reference back-end's ops by name. Another host back-end can use those for which a plain loop is fast enough.
+ * Meaning and shapes: harness/tensor/tensor.h. */
 #ifndef GNN_TENSOR_REF_H
 #define GNN_TENSOR_REF_H
 
 #include "harness/tensor/tensor.h"
 
-/* First real of row i. */
+/* Returns the first real of row i. */
 static inline gnn_real *gnn_mat_row(struct gnn_mat m, uint64_t i)
 {
     return m.data + i * m.cols;
 }
 
-/* An op takes what the table hands to it, needed or not. */
+/* Ops have the parameters of the table, even if they do not use them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define GNN_REF_OP(op) GNN_TENSOR_OP(op) gnn_ref_##op;
