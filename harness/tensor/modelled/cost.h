@@ -9,7 +9,7 @@
  *   An exponential or logarithm counts 10 FLOPs, a dropout decision 12.
  *   An op is one launch, or two if a result must be complete in between.
  *
- * Symbols: E edges, D targets and S sources of a block; C columns; H heads; W = heads x channels; slots = E + D. */
+ * Symbols: E edges, D targets and S sources of a block. C columns, H heads, W = heads x channels, slots = E + D. */
 #ifndef GNN_TENSOR_COST_H
 #define GNN_TENSOR_COST_H
 

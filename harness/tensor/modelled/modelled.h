@@ -6,11 +6,11 @@
  *                      env.compute_ns on the calling thread's core. The other threads' cores are not occupied. Memory
  *                      comes from env.alloc.
  * GPU (env.gpu true)   One stream in order: an op starts when it has been launched and the previous op has ended. The
- *                      launch is CPU time of the caller. The ops synchronize and download wait for the stream. Outside of
- *                      a step softmax_nll waits, too. An upload is a pageable copy: it waits for the stream and then for
- *                      itself. The op upload_async uses the bus at the pinned rate, concurrently with the stream. Lanes
- *                      are in order, and all copies share the bus. Memory is address space without pages, accounted
- *                      against the profile: GNN_EGPU.
+ *                      launch is CPU time of the caller. The ops synchronize and download wait for the stream. Outside
+ *                      of a step softmax_nll waits, too. An upload is a pageable copy: it waits for the stream and then
+ *                      for itself. The op upload_async uses the bus at the pinned rate, concurrently with the stream.
+ *                      Lanes are in order, and all copies share the bus. Memory is address space without pages,
+ *                      accounted against the profile: GNN_EGPU.
  * Lists (GPU)          A staged batch is brought by one pinned copy in a lane, and the stream waits only for that copy.
  *                      Other blocks are uploaded when an op first needs them in a step, pageable like upload. A step
  *                      ends with synchronize, which also copies its loss to the host. Rows that a gather reads from
