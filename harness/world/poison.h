@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* World memory comes in whole pages. With the address sanitizer, what lies behind the bytes that were asked for is
- * nobody's: an access there ends the program, as it would behind what malloc() gave. Without it, nothing happens. */
+/* Marks the unused end of world memory, which is allocated in whole pages. With the address sanitizer, an access behind
+ * the requested bytes ends the program, as with memory of malloc(). Without it, these functions do nothing. */
 #ifndef GNN_WORLD_POISON_H
 #define GNN_WORLD_POISON_H
 
@@ -19,7 +19,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* Forbids [memory + bytes, memory + counted_bytes). */
+/* Forbids access to [memory + bytes, memory + counted_bytes). */
 static inline void gnn_poison_behind(void *memory, uint64_t bytes, uint64_t counted_bytes)
 {
 #ifdef GNN_ADDRESS_SANITIZER
@@ -31,7 +31,7 @@ static inline void gnn_poison_behind(void *memory, uint64_t bytes, uint64_t coun
 #endif
 }
 
-/* Allows all of it again: to be called before the pages go back to the kernel, which gives them to others. */
+/* Allows access to all of the memory again. Called before the pages return to the kernel, which reuses them. */
 static inline void gnn_unpoison(void *memory, uint64_t counted_bytes)
 {
 #ifdef GNN_ADDRESS_SANITIZER

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rings of the two worlds have in common: the table of an engine, the checks of a configuration, and the
- * thread-pool engine, which is written over world.h and so runs in either world. io_uring is each world's own:
- * measured/uring.c, simulated/ring.c. Internal to harness/world. */
+/* The common part of the two worlds' rings: the table of an engine, the checks of a configuration, and the thread-pool
+ * engine. That engine uses only world.h and so runs in either world. Each world has its own io_uring: measured/uring.c,
+ * simulated/ring.c. Internal to harness/world. */
 #ifndef GNN_WORLD_RING_ENGINES_H
 #define GNN_WORLD_RING_ENGINES_H
 
@@ -11,7 +11,7 @@
 
 enum { GNN_RING_DEPTH_MAX = 8192, GNN_RING_POOL_THREADS_MAX = 64 };
 
-/* A ring is an engine behind this table; engines embed struct gnn_ring first. Contracts as in world.h. */
+/* The operations of an engine; every ring has one. Engines embed struct gnn_ring first. Contracts as in world.h. */
 struct gnn_ring_ops {
     enum gnn_status (*submit)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads, uint32_t count,
                               uint32_t *accepted, struct gnn_err *err);
@@ -26,26 +26,26 @@ struct gnn_ring {
     const struct gnn_ring_ops *ops;
 };
 
-/* What a world adds to the common part. */
+/* The functions that a world adds to the common part. */
 struct gnn_ring_engines {
-    /* Opens the world's io_uring; the depth is already checked. */
+    /* Opens the world's io_uring. The depth was checked. */
     enum gnn_status (*uring_open)(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
                                   struct gnn_err *err);
     /* Waits on the core until *completed - taken >= min, and counts that time as GNN_WAIT_IO. */
     void (*spin)(struct gnn_world *w, const atomic_uint_fast64_t *completed, uint64_t taken, uint32_t min);
-    /* Takes the lock between the owner and the pool's threads, as the owner. */
+    /* Takes the lock that the owner shares with the pool's threads, as the owner. */
     void (*lock)(struct gnn_world *w, struct gnn_mutex *mutex);
-    /* Passes the time of a wait that only looked; NULL: it has passed already. */
+    /* Lets the time of a wait without sleep pass; NULL: it has passed already. */
     void (*look)(struct gnn_world *w);
 };
 
-/* Opens the engine that config names. GNN_EUSAGE: the depth is 0 or above GNN_RING_DEPTH_MAX, or the thread pool is
- * asked for what only io_uring has. Neither engine stands in for the other. `engines` outlives the ring. */
+/* Opens the engine that config names, or returns GNN_EUSAGE if the depth is 0 or above GNN_RING_DEPTH_MAX, or if the
+ * thread pool is given options of io_uring. One engine never replaces the other. `engines` outlives the ring. */
 GNN_MUST_CHECK enum gnn_status gnn_ring_engine_open(struct gnn_world *w, const struct gnn_ring_engines *engines,
                                                     const struct gnn_ring_config *config, struct gnn_ring **out,
                                                     struct gnn_err *err);
 
-/* The hooks of the world's table: hand on to the engine. */
+/* Hooks of the world's table: they call the engine. */
 enum gnn_status gnn_ring_engine_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                        uint32_t count, uint32_t *accepted, struct gnn_err *err);
 enum gnn_status gnn_ring_engine_submit_writes(struct gnn_world *w, struct gnn_ring *ring,
