@@ -4,7 +4,7 @@
  * The faults represent what a Linux machine does to a correct program.
  *   Read EIO       A sector cannot be read (media, cable): at the n-th read, or by chance. A gather through a mapping
  *                  returns it for a page fault that fails.
- *   Read EAGAIN    The kernel had no resources, or a signal arrived (EINTR). Nothing was read; the read may be repeated.
+ *   Read EAGAIN    The kernel had no resources, or a signal arrived (EINTR). Nothing was read; it may be repeated.
  *   Read short     Fewer bytes than requested arrive, as at a signal or a RAID boundary. A direct file gives whole
  *                  sectors.
  *   Read slow      The drive collects garbage or retries: the read completes at least slow_ns late.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile's text says so far, and what reads it: profile_value.c one figure, profile_grid.c the read grid,
- * profile_parse.c the keys and the whole. A file of this list calls those before it. Internal to them. */
+/* The state of parsing a profile's text, and the functions that do it. They are in profile_value.c (one parameter),
+ * profile_grid.c (the read grid) and profile_parse.c (the keys and the whole). A file calls only files named before it.
+ * Internal to these files. */
 #ifndef GNN_WORLD_PROFILE_DRAFT_H
 #define GNN_WORLD_PROFILE_DRAFT_H
 
@@ -15,7 +16,7 @@ enum unit {
     UNIT_BYTES,
     UNIT_PS,
     UNIT_NS,
-    UNIT_PLAIN_US, /* microseconds without a unit, as rows of the read grid have them */
+    UNIT_PLAIN_US, /* microseconds without a unit, as in rows of the read grid */
     UNIT_RATE,
     UNIT_PER_S,
     UNIT_FLOPS,
@@ -31,9 +32,9 @@ enum unit {
 #define SECOND_PS UINT64_C(1000000000000)
 #define SECOND_NS UINT64_C(1000000000)
 
-enum { GNN_PROFILE_KEYS_MAX = 128 }; /* of the table in profile_parse.c */
+enum { GNN_PROFILE_KEYS_MAX = 128 }; /* keys in the table of profile_parse.c */
 
-/* The figures as they are read, before they become a profile. */
+/* The parameters as they are read, before they become a profile. */
 struct draft {
     struct gnn_profile profile;
     uint64_t read_latency_ps, read_iops, read_bytes_per_s;
@@ -42,35 +43,38 @@ struct draft {
 };
 
 struct parse {
-    const char *path; /* of the file being read: the profile's or that of its costs */
+    const char *path; /* of the file being read: the profile or its costs */
     struct draft draft;
     bool seen[GNN_PROFILE_KEYS_MAX];
     uint32_t depths_line, gpu_line;
-    bool released;      /* the file is one of [released] costs */
+    bool released;      /* the file is a file of [released] costs */
     XXH3_state_t *hash; /* over the texts read */
     struct gnn_err *err;
 };
 
 /* ---- profile_value.c ---- */
-/* Parses text[0..len) in the unit: bytes, picoseconds, nanoseconds, a rate a second, thousandths of a core, 1000 x
- * major + minor of a version, seconds since 1970. Returns false where it is none, or no whole number of those. */
+/* Parses text[0..len) in the unit: bytes, picoseconds, nanoseconds, a rate per second, thousandths of a core, 1000 x
+ * major + minor of a version, seconds since 1970. Returns false if the text is not such a value, or not a whole number
+ * of these. */
 bool gnn_profile_value(enum unit unit, const char *text, size_t len, uint64_t *out);
-/* Returns what a message calls for: "a size as 512, 128K, 24G". */
+/* Returns a description of the unit for messages: "a size as 512, 128K, 24G". */
 const char *gnn_profile_unit_words(enum unit unit);
-/* Fails with file, line, key and value, and `what` is wrong with it. */
+/* Returns GNN_EFORMAT with file, line, key, value and the reason `what`. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_refuse(struct parse *p, const struct gnn_ini_entry *entry, const char *what);
-/* A figure is followed by where it comes from: a word, then perhaps ": why". *figure_len is the first part. */
+/* Checks the source behind a parameter: a word, then optionally ": why". *figure_len is the length of the parameter.
+ * Returns GNN_EFORMAT if there is no valid source. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_check_source(struct parse *p, const struct gnn_ini_entry *entry,
                                                         size_t *figure_len);
 
 /* ---- profile_grid.c ---- */
-/* Returns whether a key of [storage] is one of the grid: read_depths, read_us.SIZE, read_scattered_us.SIZE. */
+/* Returns whether a key of [storage] belongs to the grid: read_depths, read_us.SIZE, read_scattered_us.SIZE. */
 bool gnn_profile_is_of_grid(const char *key);
-/* Offers the keys of the grid, with the size that the key seems to end in: behind its dot, or from its first digit. */
+/* Offers the keys of the grid as near misses, with the size at the end of `key`: behind its dot, or from its first
+ * digit. */
 void gnn_profile_offer_grid(struct gnn_near_miss *near, const char *key);
-/* Parses the entry of such a key. GNN_EFORMAT. */
+/* Parses the entry of such a key, or returns GNN_EFORMAT. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse_grid(struct parse *p, const struct gnn_ini_entry *entry);
-/* Fills the grid from latency, IOPS and bandwidth; none was given. */
+/* Fills the grid from latency, IOPS and bandwidth. The profile must not have a grid. */
 void gnn_profile_expand_curve(struct draft *draft);
 
 #endif

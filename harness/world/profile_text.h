@@ -5,7 +5,8 @@
 
 #include "harness/oocgnn.h"
 
-/* Returns the file as a string, to be freed. GNN_ENOENT, GNN_EIO; GNN_EFORMAT: over 64 KiB, or it holds a NUL. */
+/* Reads a file as a string, which the caller frees, or returns GNN_ENOENT, GNN_EIO or GNN_EFORMAT. GNN_EFORMAT: the
+ * file is larger than 64 KiB or contains a NUL. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_read_text(const char *path, char **text, struct gnn_err *err);
 
 #endif
