@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What mini-batches hold at most, from the degrees of the graph in both directions. The harness's estimate
- * (harness/system/batch_size.h) knows incoming edges alone, and a node there draws again in every layer; here a node
- * draws once, from either direction, and meets only what is resident.
+/* Degrees of the graph in both directions, and the size of the largest mini-batch that follows from them. The harness's
+ * estimate (harness/system/batch_size.h) uses only incoming edges and lets a node draw again in every layer. Here a
+ * node draws once, from either direction, and only resident neighbours.
  *
- * In-degrees are the dataset's offsets. Out-degrees are not known before the edges lie in buckets: then the buckets
- * of one partition as a source hold every outgoing edge of its nodes, which were placed at random. Both degrees of a
- * node are kept together, because a node that is found along an edge has more of them at that end than others have. */
+ * In-degrees are the dataset's offsets. Out-degrees are available once the edges are in buckets. The buckets with one
+ * partition as the source hold every outgoing edge of its nodes, which were placed at random. Both degrees of a node
+ * are kept together. On average, a node that is found along an edge has more edges at that end than other nodes. */
 #ifndef MARIUSGNN_DEGREES_H
 #define MARIUSGNN_DEGREES_H
 
@@ -15,7 +15,7 @@
 
 enum { MARIUS_DEGREES_MAX = 1024 };
 
-/* Nodes spread evenly over those that were looked at. */
+/* A sample of nodes, evenly spaced. */
 struct marius_degree_sample {
     uint32_t count;
     struct marius_degree {
@@ -25,32 +25,33 @@ struct marius_degree_sample {
 
 struct marius_degrees {
     struct marius_degree_sample nodes; /* any */
-    struct marius_degree_sample train; /* training nodes; none where there are no such */
-    double mean;                       /* edges of the graph by its nodes: the mean of either degree */
+    struct marius_degree_sample train; /* training nodes; count is 0 if there are none */
+    double mean;                       /* edges of the graph divided by its nodes: the mean of either degree */
 };
 
-/* Without a store: out-degrees as in-degrees are spread, and of other nodes. */
+/* Guesses the degrees without a store: out-degrees are distributed as in-degrees are, and each node is given another
+ * node's. */
 void marius_degrees_guess(const struct gnn_dataset *dataset, struct marius_degrees *out);
-/* Reads the edges that leave one partition of an open store, and where training nodes come first the first one too;
- * where they do not, their out-degrees are those of any nodes. Memory: marius_degrees_bytes. Errors: those of reading;
- * GNN_ECANCELLED. */
+/* Reads the edges that leave one partition of an open store, and takes the degrees from them. If training nodes come
+ * first, it reads the first partition, too. If they do not, training nodes are given the out-degrees of other nodes.
+ * Takes marius_degrees_bytes of memory. Returns the errors of reading, or GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status marius_degrees_read(const struct gnn_env *env, const struct marius_store *store,
                                                    bool direct, struct marius_degrees *out, struct gnn_err *err);
 uint64_t marius_degrees_bytes(void);
 
-/* What mini-batches are drawn from. */
+/* The resident graph that mini-batches are drawn from. */
 struct marius_drawn_from {
     uint32_t local_count;
     uint64_t edge_count; /* resident */
-    double share;        /* of a resident node's neighbours, that are resident */
-    uint32_t targets;    /* at most */
-    bool ends; /* targets are ends of edges, which nodes are in proportion to their degrees; false: training nodes */
+    double share;        /* share of a resident node's neighbours that are resident */
+    uint32_t targets;    /* of a mini-batch, at most */
+    bool ends;           /* targets are ends of edges, nodes in proportion to their degrees; false: training nodes */
 };
 
-/* What the largest of a million mini-batches holds: nodes after each hop, and the edges drawn. Targets grow trees of
- * draws, as gnn_batch_largest says it; by how much the largest sum of trees is above the mean one, the targets draw
- * more. From hop to hop draws fall on resident nodes in proportion to their degrees, so that hubs repeat, and a node
- * that is there already draws no more. Never above the bound at which lists are reserved. */
+/* Estimates the largest of a million mini-batches: nodes after each hop, and the edges drawn. Targets grow trees of
+ * draws, as in gnn_batch_largest. The targets draw more than the mean, by as much as the largest sum of trees exceeds
+ * the mean one. From hop to hop, draws hit resident nodes in proportion to their degrees, so hubs repeat. A node that
+ * is in the batch already draws no more. The result is at most marius_dense_bound, for which lists are reserved. */
 void marius_largest_batch(const struct marius_degrees *degrees, const struct marius_dense_config *dense,
                           const struct marius_drawn_from *from, struct gnn_batch_size *out);
 
