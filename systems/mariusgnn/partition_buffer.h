@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The partition buffer: c slots of memory, each holding one partition's rows of one to three arrays (node vectors; for
- * vectors that are learned also their optimizer's state), and what moves partitions between slots and disk (MariusGNN,
- * EuroSys 2023, section 3; Marius, OSDI 2021).
+/* The partition buffer: c slots of memory, each with one partition's rows of one to three arrays. The arrays are node
+ * vectors and, if vectors are learned, their optimizer's state. MariusGNN (EuroSys 2023), section 3; Marius (OSDI
+ * 2021). There are two ways to move partitions between slots and disk.
  *
- *   at once       exchange: what leaves is written if it is dirty, what enters is read
- *   prefetching   look_ahead reads what will enter into a block of its own, while the slots are in use; turn copies
- *                 leaving slots into another block and the first block into the slots; write_back writes the other
+ * At once  Function exchange writes what leaves if it is dirty, and reads what enters.
+ * Ahead    Function look_ahead reads what will enter into a separate block while the slots are in use. Function turn
+ *          copies leaving slots into another block, and the first block into the slots. Function write_back writes the
+ *          other block.
  *
- * A partition is one contiguous piece of an array's file, read by pieces with many in flight.
+ * A partition is one contiguous piece of an array's file. It is read in pieces, many in flight.
  *
- * Threads  one thread fills, exchanges, turns and syncs, while nobody uses the slots that change. look_ahead and
- *          write_back may run on a thread each, beside each other and beside users of the slots; a partition that is
- *          still being written is read after it was (GNN_WAIT_RESOURCE).
- * Memory   c slots of each array, and with prefetch twice g more */
+ * Threads  One thread fills, exchanges, turns and syncs; no other thread may use the slots that change. Functions
+ *          look_ahead and write_back may run on a thread each, at the same time as each other and as users of the
+ *          slots. A partition that is being written is read after the write (GNN_WAIT_RESOURCE).
+ * Memory   c slots of each array; 2 g more with prefetch. */
 #ifndef MARIUSGNN_PARTITION_BUFFER_H
 #define MARIUSGNN_PARTITION_BUFFER_H
 
@@ -20,24 +21,24 @@
 
 enum { MARIUS_ARRAYS_MAX = 3 };
 
-/* Two places in the file for every partition, so that what was there when an epoch began outlives the epoch: place k of
- * partition i is at (k p + i) * slot_bytes. A partition is read where `now` says; the first time it is written after
- * the owner made `kept` what `now` is, it goes to its other place. */
+/* Two places in the file for every partition, so that the content at the beginning of an epoch outlives the epoch.
+ * Place k of partition i is at (k p + i) * slot_bytes. `now` gives the place that is read. When the owner sets `kept`
+ * to `now`, the next write of a partition goes to its other place. */
 struct marius_places {
     uint32_t partitions;       /* p */
     unsigned char *now;        /* (p) 0 or 1 */
-    const unsigned char *kept; /* (p) of the state of the file that must stay as it is */
+    const unsigned char *kept; /* (p) the places that must not be overwritten */
 };
 
-/* Partition i lies at i * slot_bytes of its file, or in one of its places. */
+/* An array. Partition i is at i * slot_bytes of its file, or in one of its places. */
 struct marius_array {
     const char *name;                   /* of the memory: a string literal */
-    struct gnn_file *file;              /* readable, and writable where slots are made dirty */
+    struct gnn_file *file;              /* readable; writable, too, if slots are made dirty */
     uint64_t slot_bytes;                /* a multiple of 4096 */
-    const struct marius_places *places; /* NULL: each partition has one */
+    const struct marius_places *places; /* NULL: each partition has one place */
     unsigned mem_flags;
 };
-/* Where the partition lies that is read now. */
+/* Returns the offset in bytes of the place from which the partition is read now. */
 uint64_t marius_array_offset_bytes(const struct marius_array *array, uint32_t partition);
 
 struct marius_buffer_config {
@@ -45,55 +46,59 @@ struct marius_buffer_config {
     uint32_t depth;        /* reads in flight */
     uint32_t slots, group; /* c; partitions that change at a time (g) */
     bool prefetch;
-    bool always_write; /* what leaves is written, dirty or not (released code) */
+    bool always_write; /* partitions that leave are written even if they are clean (released code) */
     uint32_t array_count;
     struct marius_array arrays[MARIUS_ARRAYS_MAX];
 };
 
 struct marius_partition_buffer;
 
-/* Errors of the allocator and the rings. *out is the caller's to close also on an error. */
+/* Opens a buffer with empty slots. Returns errors of the allocator and the rings; the caller must close *out even
+ * then. */
 GNN_MUST_CHECK enum gnn_status marius_buffer_open(struct gnn_world *world, const struct marius_buffer_config *config,
                                                   struct marius_partition_buffer **out, struct gnn_err *err);
 void marius_buffer_close(struct marius_partition_buffer *buffer); /* accepts NULL; dirty slots are lost */
 uint64_t marius_buffer_bytes(const struct marius_buffer_config *config);
 
-/* A slot's rows. */
+/* Returns the rows of a slot. */
 void *marius_buffer_slot(const struct marius_partition_buffer *buffer, uint32_t array, uint32_t slot);
-/* The partition in it; MARIUS_NONE. */
+/* Returns the partition in a slot, or MARIUS_NONE if it is empty. */
 uint32_t marius_buffer_partition(const struct marius_partition_buffer *buffer, uint32_t slot);
-/* The slot's rows have changed: they are written when the partition leaves. */
+/* Marks the slot's rows as changed, so they are written when the partition leaves. */
 void marius_buffer_touch(struct marius_partition_buffer *buffer, uint32_t array, uint32_t slot);
 
-/* Makes partitions (c, MARIUS_NONE: empty) the contents of the slots; dirty ones are written first. keep: a slot that
- * holds its partition already is not read again. Errors: those of the file; after one, slots hold nothing. */
+/* Reads partitions (c, MARIUS_NONE: empty) into the slots, after writing dirty ones. With keep, a slot that already
+ * holds its partition is not read again. Returns errors of the file; then all slots are empty. */
 GNN_MUST_CHECK enum gnn_status marius_buffer_fill(struct marius_partition_buffer *buffer, const uint32_t *partitions,
                                                   bool keep, struct gnn_err *err);
-/* Puts entering (count <= g; MARIUS_NONE: the slot is emptied) into the slots first .. first + count - 1. */
+/* Replaces the partitions in slots first .. first + count - 1 by entering (count <= g; MARIUS_NONE empties the slot).
+ * Returns errors of the file; then all slots are empty. */
 GNN_MUST_CHECK enum gnn_status marius_buffer_exchange(struct marius_partition_buffer *buffer, uint32_t first,
                                                       const uint32_t *entering, uint32_t count, struct gnn_err *err);
 
 /* ---- prefetching ---- */
 
-/* Reads entering (count <= g) into the block. GNN_ECANCELLED after marius_buffer_cancel. */
+/* Reads entering (count <= g) into the block of partitions that will enter. Returns errors of the file, or
+ * GNN_ECANCELLED after marius_buffer_cancel. */
 GNN_MUST_CHECK enum gnn_status marius_buffer_look_ahead(struct marius_partition_buffer *buffer,
                                                         const uint32_t *entering, uint32_t count, struct gnn_err *err);
-/* What was looked ahead for takes the slots first .. first + count - 1; nothing is being written back any more. */
+/* Moves the partitions that were looked ahead for into slots first .. first + count - 1. The last write_back must be
+ * complete. */
 void marius_buffer_turn(struct marius_partition_buffer *buffer, uint32_t first, uint32_t count);
-/* Writes what the last turn left in the other block, if it has to be written. */
+/* Writes the partitions that the last turn moved to the other block, if they must be written. */
 GNN_MUST_CHECK enum gnn_status marius_buffer_write_back(struct marius_partition_buffer *buffer, struct gnn_err *err);
-/* Wakes look_ahead for good; target: the buffer. For a pipeline that stops. Until the next fill. */
+/* Makes look_ahead return GNN_ECANCELLED until the next fill, for a pipeline that stops. target is the buffer. */
 void marius_buffer_cancel(void *target);
 
-/* Writes every dirty slot and syncs the files that were written: what was learned survives the process. */
+/* Writes every dirty slot and syncs the files that were written, so that what was learned survives the process. */
 GNN_MUST_CHECK enum gnn_status marius_buffer_sync(struct marius_partition_buffer *buffer, struct gnn_err *err);
 
 struct marius_buffer_counters {
-    uint64_t read_partitions, read_bytes, reads; /* of all arrays; partitions: of the first */
+    uint64_t read_partitions, read_bytes, reads; /* bytes and reads of all arrays; partitions of the first */
     uint64_t written_partitions, written_bytes;
-    uint64_t left_partitions; /* that were replaced */
+    uint64_t left_partitions; /* replaced by others */
 };
-/* Since the last call. */
+/* Returns the counts since the last call. */
 void marius_buffer_take_counters(struct marius_partition_buffer *buffer, struct marius_buffer_counters *out);
 
 #endif
