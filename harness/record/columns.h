@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which field of a record is which column: one table serves SQL in, SQL out and JSON. Internal to record. */
+/* Mapping between fields of a record and columns: one table serves SQL in, SQL out and JSON. Internal to record. */
 #ifndef GNN_RECORD_COLUMNS_H
 #define GNN_RECORD_COLUMNS_H
 
@@ -22,14 +22,14 @@ struct gnn_column {
     const char *name;
     enum gnn_column_type type;
     size_t offset;
-    size_t text_bytes; /* of a text field */
-    bool is_time;      /* withheld when the run is invalid */
-    bool is_peak;      /* the largest counts where rows are summed up */
+    size_t text_bytes; /* size of a text field */
+    bool is_time;      /* null if the run is invalid */
+    bool is_peak;      /* a sum over rows takes the largest */
 };
 
 struct gnn_table {
     const char *name;
-    const char *keys; /* columns in front that the caller binds: "run_id, epoch" */
+    const char *keys; /* leading columns that the caller binds: "run_id, epoch" */
     uint32_t key_count;
     const struct gnn_column *columns;
     uint32_t column_count;
@@ -39,28 +39,30 @@ struct gnn_table {
 extern const struct gnn_table gnn_table_runs, gnn_table_epochs, gnn_table_stages, gnn_table_counters, gnn_table_figures,
     gnn_table_series;
 
-/* "INSERT OR REPLACE INTO t (keys, columns) VALUES (?, …)" and "SELECT columns FROM t "; return sql. */
+/* Write "INSERT OR REPLACE INTO t (keys, columns) VALUES (?, …)" or "SELECT columns FROM t " to sql. They return
+ * sql. */
 const char *gnn_table_insert_sql(const struct gnn_table *table, char *sql, size_t sql_bytes);
 const char *gnn_table_select_sql(const struct gnn_table *table, char *sql, size_t sql_bytes);
-/* "UPDATE t SET column = ?, … " */
+/* Writes "UPDATE t SET column = ?, … " to sql and returns it. */
 const char *gnn_table_update_sql(const struct gnn_table *table, char *sql, size_t sql_bytes);
 
-/* Binds the columns of row from parameter `first` (1-based) on; reads them from result column `first`
- * (0-based) on. */
+/* Bind the columns of a row to the parameters from `first` (1-based) on, or load them from the result columns from
+ * `first` (0-based) on. The former returns SQLite's code. */
 int gnn_table_bind(const struct gnn_table *table, const void *row, sqlite3_stmt *statement, int first);
 void gnn_table_load(const struct gnn_table *table, sqlite3_stmt *statement, int first, void *row);
 
-/* Zeroes the row, then makes every column unknown; a status is GNN_RUN_RUNNING. */
+/* Zeroes the row, then makes every column unknown. A status becomes GNN_RUN_RUNNING. */
 void gnn_table_unknown(const struct gnn_table *table, void *row);
 
-/* Adds the counts of row to sum, or takes the larger one (is_peak). A sum with something unknown in it is unknown; of
- * peaks the known one stays. */
+/* Adds the counts of row to sum, or takes the larger one (is_peak). If either is unknown, a sum is unknown; of peaks,
+ * the known one stays. */
 void gnn_table_add(const struct gnn_table *table, const void *row, void *sum);
 
-/* The text, with a question mark for each byte that is no UTF-8; NULL: out of memory. */
+/* Returns the text as JSON, with a question mark for each byte that is not UTF-8, or NULL if memory is short. The
+ * caller owns it. */
 json_t *gnn_json_text(const char *text);
 
-/* Adds the columns to object (NULL: fails); hide_times: times are null. False: out of memory. */
+/* Adds the columns to `object`; hide_times: times become null. Returns false if memory is short or `object` is NULL. */
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object);
 
 #endif

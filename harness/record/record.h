@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The record: one row per run in SQLite, its epochs, stages, counters, series, configuration and environment
- * beside it, and the same as JSON. results/schema.sql is the one source of names; it is compiled into the
- * program.
+/* The record: one row per run in SQLite, with its epochs, stages, counters, series, configuration and environment. The
+ * same data is available as JSON. All names come from results/schema.sql, which is compiled into the program.
  *
- * Unknown is GNN_UNKNOWN, NAN, -1 (tri-states) or "" (text) here and NULL there; never 0.
+ * Unknown values are GNN_UNKNOWN, NAN, -1 (tri-states) or "" (text) here and NULL there; never 0.
  *
- * One database may be written by several processes at once (WAL, waits up to 30 s for a lock). Every function
- * below is one transaction: a supervisor that is killed leaves a readable database in which its run says
- * "running" until the next writer notices that the process is gone and marks it "interrupted". A struct
- * gnn_db belongs to one thread. */
+ * Several processes may write one database at once (WAL, waits up to 30 s for a lock). Every function below is one
+ * transaction. If a supervisor is killed, the database stays readable and its run stays "running". The next writer
+ * detects that the process is gone and marks the run "interrupted". A struct gnn_db belongs to one thread. */
 #ifndef GNN_RECORD_H
 #define GNN_RECORD_H
 
@@ -19,8 +17,8 @@
 #include <stdio.h>
 
 enum {
-    GNN_RECORD_STAGES_MAX = 12,   /* both: see the asserts in run/record_fill.c, which knows the system's limits */
-    GNN_RECORD_FIGURES_MAX = 137, /* a system's and the harness's own */
+    GNN_RECORD_STAGES_MAX = 12,   /* both: asserts in run/record_fill.c compare them with the system's limits */
+    GNN_RECORD_FIGURES_MAX = 137, /* figures of a system and of the harness */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -36,26 +34,26 @@ enum gnn_run_status {
     GNN_RUN_STATUS_COUNT
 };
 
-/* "running", "ok", "oom", "gpu_oom", "oot", "failed", "invalid", "interrupted" */
+/* Returns `running`, `ok`, `oom`, `gpu_oom`, `oot`, `failed`, `invalid` or `interrupted`. */
 const char *gnn_run_status_name(enum gnn_run_status status);
 
 struct gnn_record_counters {
     uint64_t needed_bytes, requested_bytes, requested_ios;
     uint64_t requested_write_bytes, requested_write_ios;
-    uint64_t device_read_bytes, device_read_ios, device_write_bytes; /* as the kernel counted, of the worker's group */
+    uint64_t device_read_bytes, device_read_ios, device_write_bytes; /* counted by the kernel for the worker's group */
     uint64_t cache_hits, cache_misses, cache_evictions;
-    uint64_t rows_asked, rows_read; /* of features, by the mini-batches and from storage */
+    uint64_t rows_asked, rows_read; /* feature rows: requested by mini-batches, delivered by storage */
     uint64_t sampled_nodes, sampled_edges, batches;
-    uint64_t batch_digest; /* any 64-bit value; has_digest tells whether it is known */
+    uint64_t batch_digest; /* any 64-bit value; unknown if has_digest is false */
     bool has_digest;
     uint64_t peak_memory_bytes, page_cache_bytes, refaults, prepare_disk_bytes;
 };
 
-/* The share of the feature rows asked for that storage did not deliver, one definition for every system; below 0 where
- * rows are read more often than they are asked for. NAN: unknown. */
+/* Returns the share of the requested feature rows that storage did not deliver; the definition is the same for all
+ * systems. It is below 0 if rows are read more often than they are requested. NAN: unknown. */
 double gnn_record_hit_ratio(const struct gnn_record_counters *counters);
 
-/* Summed over the stage's workers: wall = work + waits; work is at most cpu and queued. */
+/* Times of a stage, summed over its workers. wall = work + waits; work is at most cpu + queued. */
 struct gnn_record_stage {
     char stage[GNN_NAME_MAX];
     uint64_t workers, items;
@@ -68,12 +66,12 @@ struct gnn_record_figure {
     uint64_t value;
 };
 
-/* Plain data without pointers: may travel through a pipe between processes of one build. */
+/* One epoch. Plain data without pointers: it can pass through a pipe between processes of one build. */
 struct gnn_record_epoch {
     uint64_t epoch;
     uint64_t wall_ns, prepare_ns;
     double loss, train_accuracy, valid_accuracy, test_accuracy;                 /* NAN: unknown; accuracies in [0, 1] */
-    double valid_mrr, valid_raw_mrr, valid_hits_1, valid_hits_3, valid_hits_10; /* of links, in [0, 1] */
+    double valid_mrr, valid_raw_mrr, valid_hits_1, valid_hits_3, valid_hits_10; /* link prediction, in [0, 1] */
     double test_mrr, test_raw_mrr, test_hits_1, test_hits_3, test_hits_10;
     struct gnn_record_counters counters;
     uint32_t stage_count, figure_count;
@@ -82,37 +80,37 @@ struct gnn_record_epoch {
 };
 
 struct gnn_run_record {
-    int64_t run_id; /* given by gnn_db_begin */
+    int64_t run_id; /* set by gnn_db_begin */
     enum gnn_run_status status;
     int valid;                            /* 1, 0, -1 not judged yet */
-    char reasons[GNN_RECORD_REASONS_MAX]; /* why not ok: one per line */
-    enum gnn_status failure;              /* what a failed run's worker said; decides the exit status, not kept */
-    int signal;                           /* that interrupted it, 0: none; the same, not kept */
+    char reasons[GNN_RECORD_REASONS_MAX]; /* why the run is not ok: one reason per line */
+    enum gnn_status failure;              /* status of a failed run's worker; decides the exit status, not stored */
+    int signal;                           /* signal that interrupted the run, 0: none; not stored */
     uint64_t started_unix_ns;             /* set by gnn_db_begin when 0 */
-    uint64_t wall_ns;                     /* the worker's life, open and evaluation included */
+    uint64_t wall_ns;                     /* lifetime of the worker, with open and evaluation */
 
-    /* What was asked for. "" is NULL. */
+    /* Requested configuration. "" is NULL. */
     char system[GNN_NAME_MAX], dataset[GNN_NAME_MAX], model[GNN_NAME_MAX], preset[GNN_NAME_MAX];
     char world[GNN_NAME_MAX], profile[GNN_NAME_MAX], compute[GNN_NAME_MAX];
     char io_engine[GNN_NAME_MAX]; /* "uring", "pool", "mmap" */
     char variant[GNN_NAME_MAX];   /* "" = the full pipeline; "sample-only" */
-    char tag[GNN_NAME_MAX];       /* the user's own word for this run */
+    char tag[GNN_NAME_MAX];       /* the user's own name for this run */
     char fanout[GNN_NAME_MAX];    /* "10,10,10" */
     uint64_t scale_divisor;       /* 1/K; the column `scale` holds "1/K" or "1" */
     uint64_t dim, batch_size, epochs_planned, seed;
     uint64_t dataset_bytes; /* topology and features on disk */
 
-    /* The cap, as enforced and as read back. */
-    uint64_t cap_bytes; /* asked for; GNN_UNKNOWN: none */
+    /* The memory limit, as enforced and as read back. */
+    uint64_t cap_bytes; /* requested limit; GNN_UNKNOWN: none */
     uint64_t cap_swap_bytes;
     char cap_enforcement[GNN_NAME_MAX]; /* "cgroup-v2", "cgroup-v1", "in-program", "none" */
     uint64_t cap_read_back_bytes, swap_read_back_bytes;
     uint64_t oom_kills;
-    uint64_t device_bps, device_iops; /* throttle; GNN_UNKNOWN: none */
+    uint64_t device_bps, device_iops; /* limits of the device; GNN_UNKNOWN: none */
 
-    /* Observed, not asked: 1, 0, -1 unknown. */
+    /* Requested and observed: 1, 0, -1 unknown. */
     int cold_asked, cold_observed, direct_asked, direct_observed;
-    uint64_t resident_start_bytes, resident_end_bytes; /* of the dataset's files */
+    uint64_t resident_start_bytes, resident_end_bytes; /* pages of the dataset's files in the page cache */
 
     struct gnn_record_counters counters; /* the whole run */
 
@@ -123,44 +121,45 @@ struct gnn_run_record {
     uint32_t series_count, series_room;
 };
 
-/* Figures of the harness that others look up by name: --batches ran a part of the epoch; this is the whole, with the
- * 95 % interval of the extrapolation. */
+/* Names of the harness's figures. With --batches only a part of the epoch ran; these are the whole epoch's time and the
+ * 95 % interval of its extrapolation. */
 #define GNN_FIGURE_FULL_EPOCH "full_epoch_ns"
 #define GNN_FIGURE_FULL_EPOCH_LOW "full_epoch_low_ns"
 #define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
-/* In an epoch, the time in which the device, or its model, had ops to do; absent where the host computes. */
+/* Time of an epoch in which the device, or its model, had ops to run. Absent if the host computed. */
 #define GNN_FIGURE_GPU_BUSY "gpu_busy_ns"
-/* In a measured epoch, the time that a hypervisor took from all cores; absent where the kernel does not tell. */
+/* Time of a measured epoch that a hypervisor took from all cores. Absent if the kernel does not report it. */
 #define GNN_FIGURE_STOLEN "cpu_stolen_ns"
-/* Of a system that fills a cache when it opens: the rows, as a figure of its first epoch. */
+/* Rows that a system read to fill a cache when it opened; a figure of the first epoch. */
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
-/* In the environment: the bound of the run's mini-batches (results/schema.sql). */
+/* Key of the environment: minimum reads of the run's mini-batches (results/schema.sql). */
 #define GNN_ENVIRONMENT_BOUND "bound.bytes"
-/* In an epoch: its floor, and the two parts it is the larger of (docs/floor.md); each absent where unknown. */
+/* Minimum time of an epoch, and the two parts of which it is the larger (docs/floor.md). Each is absent if unknown. */
 #define GNN_FIGURE_FLOOR "floor_ns"
 #define GNN_FIGURE_FLOOR_DEVICE "floor_device_ns"
 #define GNN_FIGURE_FLOOR_TRAINING "floor_training_ns"
-/* In the environment: name and digest of the profile that the device's part was computed from. */
+/* Keys of the environment: name and digest of the profile that the device's part was computed from. */
 #define GNN_ENVIRONMENT_FLOOR "floor.profile"
-#define GNN_ENVIRONMENT_CALIBRATED "floor.calibrated" /* when that profile was measured, where it says so */
+#define GNN_ENVIRONMENT_CALIBRATED "floor.calibrated" /* when that profile was measured, if it is known */
 
-/* cap_enforcement of a cap that only the program's own allocations keep. */
+/* cap_enforcement of a memory limit that only the program's own allocations observe. */
 #define GNN_CAP_IN_PROGRAM "in-program"
 
-/* Everything unknown, empty, status running. */
+/* Make everything unknown and empty. The status is GNN_RUN_RUNNING. */
 void gnn_run_record_init(struct gnn_run_record *run);
 void gnn_record_counters_unknown(struct gnn_record_counters *counters);
-/* Sums up an epoch's counters, the largest of peaks; unknown plus anything is unknown. */
+/* Adds an epoch's counters to the total; of peaks the larger counts. Unknown plus anything is unknown. */
 void gnn_record_counters_add(struct gnn_record_counters *total, const struct gnn_record_counters *epoch);
 void gnn_record_epoch_unknown(struct gnn_record_epoch *epoch);
 void gnn_record_stage_unknown(struct gnn_record_stage *stage);
-void gnn_run_record_free(struct gnn_run_record *run); /* frees what run owns, not run; accepts NULL */
+void gnn_run_record_free(struct gnn_run_record *run); /* frees what run owns, not run itself; accepts NULL */
 
+/* Append a copy of an epoch or of a point. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run,
                                                         const struct gnn_record_epoch *epoch, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_run_record_add_point(struct gnn_run_record *run,
                                                         const struct gnn_series_point *point, struct gnn_err *err);
-/* Appends one line to run->reasons (cut at its size). */
+/* Appends one line to run->reasons, cut at its size. */
 void gnn_run_record_reason(struct gnn_run_record *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- database ---- */
@@ -169,71 +168,74 @@ struct gnn_db;
 
 enum gnn_db_mode {
     GNN_DB_WRITE, /* created if missing; stale "running" rows become "interrupted" */
-    GNN_DB_READ,  /* GNN_ENOENT if missing; also what this user may not write */
+    GNN_DB_READ,  /* GNN_ENOENT if missing; the file need not be writable */
 };
 
-/* GNN_EUSAGE when the name is empty, one that SQLite keeps in memory or reads as a URI, or no regular file's. */
+/* Checks the name of a database. GNN_EUSAGE: it is empty, is special to SQLite (":memory:", "file:..."), or is not a
+ * regular file. */
 GNN_MUST_CHECK enum gnn_status gnn_db_check_name(const char *path, struct gnn_err *err);
 
-/* Besides those: GNN_EFORMAT when the file is no database of ours or of another schema version: the message says
- * which. */
+/* Opens a database; *out is the caller's to close, NULL on an error. Errors as gnn_db_check_name. GNN_EFORMAT: the file
+ * is not an oocgnn database or has another schema version, which the message names. GNN_ENOENT, GNN_EPERM, GNN_EIO. */
 GNN_MUST_CHECK enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_db **out,
                                            struct gnn_err *err);
 void gnn_db_close(struct gnn_db *db); /* accepts NULL */
 
-/* Inserts the run with status "running", its config and environment; sets run_id and started_unix_ns. */
+/* Inserts the run with status "running", its configuration and environment. Sets run_id, and started_unix_ns if it is
+ * 0. */
 GNN_MUST_CHECK enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err);
 /* Appends one finished epoch with its stages, counters and figures. */
 GNN_MUST_CHECK enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
                                             struct gnn_err *err);
-/* Appends points of the series: call it every few seconds with what came in since. */
+/* Appends points of the series. Call it every few seconds with the new points. */
 GNN_MUST_CHECK enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points,
                                              uint32_t count, struct gnn_err *err);
-/* Writes every column of the run's row and the whole run's counters; status is no longer "running". Epochs
- * and series are what gnn_db_epoch and gnn_db_series appended. */
+/* Writes every column of the run's row and the whole run's counters; status must not be "running" any more. Epochs and
+ * series are not written: gnn_db_epoch and gnn_db_series append them. */
 GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err);
 
-/* Sets a key of a finished run's environment: what was found out about it later. GNN_ENOENT: no such run. */
+/* Sets a key of a finished run's environment, for what was found out later. GNN_ENOENT: no such run. */
 GNN_MUST_CHECK enum gnn_status gnn_db_set_environment(struct gnn_db *db, int64_t run_id, const char *key,
                                                       const char *value, struct gnn_err *err);
 
-/* Reads everything back into a record the caller frees. GNN_ENOENT: no such run. */
+/* Loads a run with all its data. The caller frees it with gnn_run_record_free. GNN_ENOENT: no such run. */
 GNN_MUST_CHECK enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
                                            struct gnn_err *err);
 
-/* Loads count runs into a new array, for gnn_run_records_free; *out is NULL after an error. */
+/* Loads `count` runs into a new array; free it with gnn_run_records_free. *out is NULL after an error. */
 GNN_MUST_CHECK enum gnn_status gnn_db_load_all(struct gnn_db *db, const int64_t *ids, uint32_t count,
                                                struct gnn_run_record **out, struct gnn_err *err);
 void gnn_run_records_free(struct gnn_run_record *runs, uint32_t count); /* accepts NULL */
 
-/* The last n runs, oldest first, into ids[0..*count). */
+/* Writes the last n runs, oldest first, to ids[0..*count). */
 GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count,
                                            struct gnn_err *err);
 
-/* Which comparison. */
+/* Selects a comparison. */
 enum { GNN_CHOICES_MAX = 16 };
 struct gnn_db_choice {
-    const char *series;       /* an option in which the runs may differ; "" none */
-    struct gnn_kv_list where; /* options and the values they must have; owned by the caller */
+    const char *series;       /* an option in which the runs may differ; "": none */
+    struct gnn_kv_list where; /* options and their required values; owned by the caller */
 };
 
-/* The latest comparison: every finished run of the same workload (dataset, scale, dim, model, world, profile,
- * compute, cap, batch size, fan-out, variant, tag, cold state, build) as the newest finished run, all systems and
- * seeds, oldest first. At most max. Which of them repeat each other: gnn_run_series_open. GNN_EUSAGE when there are
- * more than GNN_CHOICES_MAX conditions. */
+/* Selects the latest comparison: all finished runs with the workload of the newest finished run, of all systems and
+ * seeds. Oldest first, at most `max`. gnn_run_series_open groups repetitions.
+ *
+ * The workload here is dataset, scale, dim, model, variant, tag, world, profile, compute, memory limit, batch size,
+ * fan-out, cold state, device limits and build. GNN_EUSAGE: more than GNN_CHOICES_MAX conditions. */
 GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct gnn_db_choice *choice, uint32_t max,
                                                  int64_t *ids, uint32_t *count, struct gnn_err *err);
 
 /* ---- JSON ---- */
 
-/* One object on one line, names as in results/schema.sql: the run's columns, then epochs[] (each with
- * stages[], counters, figures), stages[] (summed over epochs), counters, config, environment; series[] when
- * with_series. Of an invalid run every time is null. */
+/* Writes one object on one line, with names as in results/schema.sql. It has the run's columns, then epochs[] (each
+ * with stages[], counters, figures), stages[] (summed over epochs), counters, config, environment. With with_series it
+ * also has series[]. All times of an invalid run are null. */
 GNN_MUST_CHECK enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
                                             struct gnn_err *err);
 
-/* As GNN_FIGURE_GPU_BUSY, what crossed the bus: the device's time for it, summed over its lanes, without the gaps
- * between copies, and the bytes. Of several GPUs, times are the busiest one's and bytes all's. */
+/* Names of figures for copies across the bus: the device's time, summed over its lanes without gaps between copies, and
+ * the bytes. With several GPUs, times are those of the busiest one, bytes are sums. Absent as GNN_FIGURE_GPU_BUSY. */
 #define GNN_FIGURE_GPU_COPY "gpu_copy_ns"
 #define GNN_FIGURE_GPU_UPLOADED "gpu_uploaded_bytes"
 #define GNN_FIGURE_GPU_DOWNLOADED "gpu_downloaded_bytes"
