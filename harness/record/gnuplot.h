@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gnuplot as a child process, and texts as its scripts write them: for record, and for other pictures beside it. */
+/* Running gnuplot as a child process, and writing strings for its scripts. Used by record and by other code that
+ * draws. */
 #ifndef GNN_RECORD_GNUPLOT_H
 #define GNN_RECORD_GNUPLOT_H
 
@@ -7,11 +8,12 @@
 
 #include <stdio.h>
 
-/* A double-quoted gnuplot string: what would end it or be executed in it is written in octal, line ends as \n. */
+/* Writes a double-quoted gnuplot string. Characters that would end it or be executed are written in octal, line ends as
+ * \n. */
 void gnn_gnuplot_string(FILE *script, const char *text);
 
-/* Runs gnuplot on dir/base.gp inside dir and checks that base.png and base.svg came out. GNN_ENOTSUP without
- * gnuplot, GNN_EFORMAT with its first complaint when it fails. */
+/* Runs gnuplot on dir/base.gp inside dir, and checks that it made base.png and base.svg. GNN_ENOTSUP: gnuplot is not
+ * installed. GNN_EFORMAT: it failed; the message has its first complaint. */
 GNN_MUST_CHECK enum gnn_status gnn_gnuplot_run(const char *dir, const char *base, struct gnn_err *err);
 
 #endif

@@ -6,10 +6,12 @@
 #include "harness/oocgnn.h"
 #include "harness/record/record.h"
 
-/* Draws the runs (one comparison, see gnn_db_comparison; repetitions of a system are summed up by their median) into
- * out_dir, which is created: epoch-time.{dat,gp,png,svg} and stage-split.{dat,gp,png,svg}. The .gp stands on its own
- * beside its .dat, to be edited and run again. GNN_EFORMAT when there is nothing to draw or a series would be empty,
- * GNN_ENOTSUP without gnuplot (package gnuplot-nox). */
+/* Draws the runs of one comparison (see gnn_db_comparison). Repetitions of a system are drawn as their median. Creates
+ * out_dir and writes epoch-time.{dat,gp,png,svg} and stage-split.{dat,gp,png,svg}. The .gp needs only its .dat, so it
+ * can be edited and run again.
+ *
+ * GNN_EFORMAT: there is nothing to draw, or a series would be empty. GNN_EUSAGE: too many runs or series. GNN_ENOTSUP:
+ * gnuplot is missing (package gnuplot-nox). Errors of files. */
 GNN_MUST_CHECK enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count,
                                                    const char *out_dir, struct gnn_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values as the reports write them; "-" for what is unknown. Each function returns `text` or a constant. */
+/* Values as reports write them; "-" is unknown. Each function returns `text` or a constant. */
 #ifndef GNN_RECORD_REPORT_CELLS_H
 #define GNN_RECORD_REPORT_CELLS_H
 
@@ -17,7 +17,7 @@ static inline const char *bytes_text(uint64_t bytes, char text[TEXT_BYTES])
     return bytes == GNN_UNKNOWN ? "-" : gnn_format_bytes(bytes, text, TEXT_BYTES);
 }
 
-/* Seconds, so that a column compares at a glance. */
+/* Writes seconds, so that the values of a column are easy to compare. */
 static inline const char *time_text(uint64_t ns, char text[TEXT_BYTES])
 {
     if (ns == GNN_UNKNOWN)
