@@ -170,7 +170,7 @@ static void a_browser_shows_it(void **state)
     assert_string_equal(r.err, "");
     must_show(r.out, "data-ready=\"1\"");
     assert_null(strstr(r.out, "data-error"));
-    must_show(r.out, "What the stages' time went into");
+    must_show(r.out, "Stage times and waits");
     must_show(r.out, "4 of 4 runs");
     must_show(r.out, "values differ");
     process_free(&r);

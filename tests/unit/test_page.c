@@ -332,7 +332,7 @@ static const char hands[] =
     "svg.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + box.width / 2, clientY: box.top + 50}));\n"
     "say('cursor', $('cursor').getAttribute('visibility') + ', ' + document.querySelector('#series "
     ".at').textContent);\n"
-    "put($('second'), '43'); put($('beside'), true); say('beside', lines());\n"
+    "put($('second'), '43'); put($('with-b'), true); say('beside', lines());\n"
     "put($('first'), '41'); put($('second'), '42');\n"
     "say('difference', [...document.querySelectorAll('#difference tr')].map(row => row.textContent)"
     ".find(line => line.startsWith('resultepoch_ns')));\n"
