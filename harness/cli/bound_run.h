@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bound (harness/stats/bound.h) of the mini-batches that a configuration, or a recorded run, draws. */
+/* The bound (harness/stats/bound.h) of the mini-batches of a configuration or a recorded run. */
 #ifndef GNN_CLI_BOUND_RUN_H
 #define GNN_CLI_BOUND_RUN_H
 
@@ -9,17 +9,18 @@
 
 #include <stdatomic.h>
 
-/* How much may be done for it. */
+/* Limits of the computation. */
 struct gnn_bound_room {
     uint64_t accesses_max;   /* row accesses, 8.2 bytes each */
-    const atomic_bool *stop; /* NULL: never */
+    const atomic_bool *stop; /* NULL: never stops */
 };
 
-/* `oocgnn run --bound` takes this much. */
+/* The limits of `oocgnn run --bound`. */
 extern const struct gnn_bound_room gnn_bound_room_usual;
 
-/* Samples what the configuration draws: of the prepared dataset, or of the computed graph where there is none.
- * *config_out is what was sampled. Close in this order: trace, lists, world. */
+/* Samples the mini-batches of the configuration: from the prepared dataset, or from the computed graph if there is
+ * none. out->config is what was sampled. Returns GNN_ENOENT if config names a path without a dataset, or errors of
+ * gnn_row_trace_open(). On an error, out is closed. */
 struct gnn_bound_source {
     struct gnn_world *world;
     struct gnn_lists *lists;
@@ -31,14 +32,15 @@ GNN_MUST_CHECK enum gnn_status gnn_bound_source_open(const struct gnn_run_config
                                                      struct gnn_err *err);
 void gnn_bound_source_close(struct gnn_bound_source *source); /* accepts a zeroed one */
 
-/* Opens the profile from where profiles are found. */
+/* Opens the profile of that name in the profile directories. Returns errors of gnn_profile_open(). */
 GNN_MUST_CHECK enum gnn_status gnn_bound_profile(const char *name, struct gnn_profile **out, struct gnn_err *err);
 
 enum { GNN_BOUND_WHY_BYTES = 200 };
 
-/* Counts the bound of a recorded run into its environment and into the database it is in: of its finished epochs, with
- * its cap, its swap and its GPU's memory as cache. Where there is none (other mini-batches, samples alone, links,
- * several workers) nothing is written, and why says so; else why is "". */
+/* Computes the bound of a recorded run, and writes it into the run's environment and into its database db. The bound
+ * covers its finished epochs. The cache is the run's memory limit, its swap and its GPU's memory. If the run has no
+ * bound, nothing is written, and `why` is the reason; else it is "". Reasons are other mini-batches, sampling only,
+ * links, or several workers. */
 GNN_MUST_CHECK enum gnn_status gnn_bound_of_run(struct gnn_run_record *run, const char *db,
                                                 const struct gnn_bound_room *room, char why[GNN_BOUND_WHY_BYTES],
                                                 struct gnn_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds of this program run as children: what a job file means to them, one run, its record as JSON, its instructions.
- * A build is an executable; what it says is read as text, so builds of different revisions can be compared. */
+/* Runs builds of this program as child processes: the plan of a job file, one run, its record as JSON, its instruction
+ * counts. A build is an executable. Its output is parsed as text, so builds of different revisions can be compared. */
 #ifndef GNN_CLI_BUILDS_H
 #define GNN_CLI_BUILDS_H
 
@@ -19,26 +19,28 @@ struct gnn_build_job {
     uint32_t count, room;
 };
 
-/* Asks the build what the job file means; data: --data of its runs, or "". GNN_EIO when it does not run,
- * GNN_EFORMAT when it has no cells. */
+/* Reads the plan of the job file from the build. data: --data of its runs, or "". Returns GNN_EIO if the build does not
+ * run, or GNN_EFORMAT if the plan has no configuration. gnn_build_job_close() frees out. */
 GNN_MUST_CHECK enum gnn_status gnn_build_job_open(const char *program, const char *job_file, const char *data,
                                                   struct gnn_build_job *out, struct gnn_err *err);
 void gnn_build_job_close(struct gnn_build_job *job);
 
-/* Reads the plan out of what `sweep --dry-run` printed. */
+/* Parses the output of `sweep --dry-run`. Returns GNN_EFORMAT if it has no configuration. */
 GNN_MUST_CHECK enum gnn_status gnn_build_job_parse(const char *text, struct gnn_build_job *out, struct gnn_err *err);
 
-/* Runs one cell to its end, recorded in db; *out is its JSON, which the caller decrefs. GNN_EIO when the build ends
- * without printing one, GNN_ECANCELLED when the run was interrupted. */
+/* Runs one configuration to its end and records it in db. *out is its JSON, which the caller decrefs. Returns GNN_EIO
+ * if the build ends without a record, or GNN_ECANCELLED if the run was interrupted. */
 GNN_MUST_CHECK enum gnn_status gnn_build_run(const char *program, const struct gnn_build_cell *cell, const char *db,
                                              json_t **out, struct gnn_err *err);
 
-/* Runs every cell of the job and adds what came out to facts, which are labelled then. dir: for the database. */
+/* Runs every configuration of the job, adds the results to facts and labels them. dir: directory for the database.
+ * Returns errors of gnn_build_run() and gnn_facts_add(). */
 GNN_MUST_CHECK enum gnn_status gnn_build_facts(const char *program, const struct gnn_build_job *job, const char *dir,
                                                struct gnn_facts *facts, struct gnn_err *err);
 
-/* Counts the instructions of the cells' workers under valgrind, one at a time, into facts->instructions. Where that
- * cannot be (no valgrind, instructions that it does not know), facts->no_instructions says why and what would help. */
+/* Counts the instructions of the configurations' workers under valgrind, one after another, into facts->instructions.
+ * If that is not possible, facts->no_instructions has the reason and the remedy, and there are no counts. Reasons are
+ * that valgrind is missing, or does not support an instruction of the build. */
 GNN_MUST_CHECK enum gnn_status gnn_build_instructions(const char *program, const struct gnn_build_job *job,
                                                       const char *dir, struct gnn_facts *facts, struct gnn_err *err);
 

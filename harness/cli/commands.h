@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sub-commands. Each gets its own arguments (argv[0] is its name) and returns the exit status. */
+/* The sub-commands. Each takes its own arguments (argv[0] is its name) and returns the exit status. */
 #ifndef GNN_CLI_COMMANDS_H
 #define GNN_CLI_COMMANDS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The manual page and the completion of shells, put together of what every command says about itself (help.h). Both go
- * to standard output. */
+/* Prints the manual page and the completion of shells, which are composed from the commands' help (help.h). Both go to
+ * standard output. */
 #ifndef GNN_CLI_MANUAL_H
 #define GNN_CLI_MANUAL_H
 
