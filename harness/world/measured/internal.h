@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the measured world share. */
+/* Declarations that the files of the measured world share. */
 #ifndef GNN_WORLD_MEASURED_INTERNAL_H
 #define GNN_WORLD_MEASURED_INTERNAL_H
 
@@ -11,22 +11,21 @@
 
 struct measured;
 
-/* One thread of the world; the struct is written by that thread alone. `serial` is never reused, unlike pthread_t and
- * addresses: rings tell by it whether their owner changed. */
+/* One thread of the world. Only that thread writes the struct. */
 struct gnn_thread {
     struct measured *world;
     struct gnn_thread *prev, *next; /* the world's list of joined-in threads, under its lock */
     uint64_t start_ns;
     uint64_t start_cpu_ns, start_queued_ns;
     uint64_t wait_ns[GNN_WAIT_KINDS];
-    int schedstat_fd; /* -1 where the kernel does not tell */
+    int schedstat_fd; /* -1 if the kernel does not report it */
     bool started;     /* by thread_start, freed by thread_join; else freed at thread exit or with the world */
     pthread_t handle;
     gnn_thread_fn *fn;
     void *arg;
 };
 
-/* What gnn_mem_alloc has given out; one count for all processes of a world. */
+/* Memory that gnn_mem_alloc has allocated. All processes of a world share one count. */
 struct measured_count {
     atomic_uint_fast64_t bytes, peak_bytes;
 };
@@ -34,7 +33,7 @@ struct measured_count {
 struct measured {
     struct gnn_world base;
     struct gnn_measured_config config;
-    bool sharing;       /* locks opened now are for all processes of the run */
+    bool sharing;       /* locks opened now are shared by all processes of the run */
     pthread_key_t self; /* struct gnn_thread of the calling thread: per world, so that worlds may nest in tests */
     pthread_mutex_t lock;
     struct gnn_thread *joined_in;
@@ -59,31 +58,31 @@ GNN_WORLD_HOOKS(GNN_WORLD_HOOK_DECLARE, measured)
 
 /* ---- memory.c ---- */
 
-/* A page shared with every process forked from now on; NULL: none was to be had. */
+/* Returns a page shared with every process forked later, or NULL if there is no memory. */
 void *measured_shared_page(void);
 void measured_shared_page_free(void *page);
 
 /* ---- threads.c ---- */
 
-/* The calling thread's record, made at its first call; never NULL. Taken before a wait starts, so that the wait lies
- * within the thread's wall time. */
+/* Returns the calling thread's record, which its first call creates; never NULL. Call it before a wait starts, so that
+ * the wait is within the thread's wall time. */
 struct gnn_thread *measured_self(struct measured *m);
-/* Takes the running thread's clocks and /proc entry for its own again: a fork kept the parent's. */
+/* Resets the running thread's clocks and /proc entry to its own, because a fork copied the parent's. */
 void measured_thread_forked(struct gnn_thread *self);
-/* Frees a record that is no longer reachable from its thread. */
+/* Frees a record that its thread can no longer reach. */
 void measured_thread_free(struct gnn_thread *thread);
-/* The pthread key's destructor: a thread that joined in by itself ends. */
+/* Destructor of the pthread key: a thread that joined in by itself ends. */
 void measured_thread_exit(void *thread);
 
-/* Brackets work that may sleep in the kernel for the device, by a page fault or because its queue is full: time that
- * the thread neither computed nor queued for the CPU, it waited for I/O. stop returns that time. */
+/* Enclose work that may sleep in the kernel for the device, in a page fault or because its queue is full. Time in which
+ * the thread neither computed nor queued for the CPU counts as GNN_WAIT_IO. Stop returns that time. */
 struct measured_fault_timer {
     uint64_t wall_ns, cpu_ns, queued_ns;
 };
 void measured_fault_timer_start(struct gnn_thread *self, struct measured_fault_timer *timer);
 uint64_t measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer);
 
-/* Locks; the time counts as `kind` (locks.c). */
+/* Locks the mutex. The time counts as `kind` (locks.c). */
 void measured_mutex_lock_as(struct gnn_world *w, struct gnn_mutex *mutex, enum gnn_wait kind);
 
 #endif
