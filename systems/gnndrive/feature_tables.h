@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a feature buffer holds (feature_buffer.h), for its two files: feature_tables.c opens, closes and inspects it,
- * feature_buffer.c does what mini-batches ask of it. Internal to them.
+/* The tables of a feature buffer (feature_buffer.h), internal to its two files. feature_tables.c opens, closes and
+ * checks them. feature_buffer.c does what mini-batches require.
  *
- * Entries are found by key, slots by number, standby neighbours by links: every step of a claim is O(1) per node. */
+ * Entries are found by key, slots by number, standby neighbours by links. So every step of a claim is O(1) per node. */
 #ifndef GNNDRIVE_FEATURE_TABLES_H
 #define GNNDRIVE_FEATURE_TABLES_H
 
@@ -15,14 +15,14 @@
 enum { REFS_MAX = (1 << 23) - 1, EXTRACTORS_MAX = 256 };
 
 /*           slot   refs   ready
- * absent    NONE      0       0
- * claimed   NONE    > 0       0   a batch will load it, and has no slot for it yet
- * loading   set     > 0       0
- * ready     set      any      1   on standby while refs is 0 */
+ * Absent    NONE      0       0
+ * Claimed   NONE    > 0       0   A batch will load it and has no slot for it yet.
+ * Loading   set     > 0       0
+ * Ready     set     any       1   On standby while refs is 0. */
 struct entry {
     uint32_t slot;
     uint32_t refs : 23;
-    uint32_t owner : 8; /* extractor that loads it; meaningless once ready */
+    uint32_t owner : 8; /* extractor that loads it; undefined once ready */
     uint32_t ready : 1;
 };
 _Static_assert(sizeof(struct entry) == 8, "the compact table is 8 bytes per group");
@@ -32,38 +32,38 @@ struct link {
     uint32_t prev, next; /* next = NONE: not on standby */
 };
 
-/* Waiters on one condition; `asleep`: waiters that rechecked it since the last broadcast. */
+/* Waiters on one condition. `asleep` counts those that have checked it since the last broadcast. */
 struct wait_point {
     struct gnn_cond *cond;
     uint32_t asleep;
     uint64_t broadcasts;
 };
 
-/* What a claim holds, for the report of a deadlock: the claim itself may be another process's. */
+/* A claim's slots and loads, for the report of a deadlock. The claim itself may belong to another process. */
 struct share {
     bool live;
     uint32_t slots, loads;
 };
 
-/* Of one rank. */
+/* State of one rank. */
 struct rank_state {
     uint64_t next_ticket;
     uint64_t admitted_nodes;
     struct gnndrive_buffer_counts counts;
 };
 
-/* In memory that all ranks share. */
+/* The tables, in memory that all ranks share. */
 struct tables {
     struct gnn_world *world;
     struct gnndrive_buffer_config config;
     uint32_t ranks;
-    uint32_t quota; /* nodes that the admitted batches of one rank hold at most */
+    uint32_t quota; /* nodes that the admitted batches of one rank may hold */
     uint32_t key_count;
     struct entry *map;    /* (key_count) */
     uint32_t *reverse;    /* (slots) key, NONE = empty */
-    struct link *standby; /* (slots + 1); the last is the ring's anchor: its next is the next victim */
+    struct link *standby; /* (slots + 1); the last is the list's anchor, before the next victim */
     uint32_t standby_count;
-    void *table_padding; /* touched memory: what the released code's tables hold beyond these three */
+    void *table_padding; /* touched memory: what the released code's tables take in addition to these three */
 
     struct gnn_mutex *mutex;
     struct wait_point slot_free, row_ready;
@@ -78,7 +78,7 @@ struct tables {
     struct rank_state rank[GNNDRIVE_BUFFER_RANKS_MAX];
 };
 
-/* A rank's way to the tables. */
+/* A rank's handle of the tables. */
 struct gnndrive_buffer {
     struct tables *tables;
     uint32_t rank;
