@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Measured time of two builds, A/B: pairs of runs one right after the other, in an order that turns round from pair to
- * pair, so that what drifts falls on both. A verdict takes at least ten pairs, a small probability (Wilcoxon's
- * signed-rank test on log ratios, corrected by Holm over everything that is measured and over the looks), and an
- * interval of the median ratio that lies above the margin; and it is confirmed by pairs of its own before it is red.
+/* Compares the measured time of two builds, A/B, in pairs of runs. The two runs of a pair follow each other directly,
+ * and the order alternates between pairs, so that drift affects both builds.
  *
- * What is not yet decided gets more pairs, twice as many at every look, up to a limit; then it is unsure, which blocks
- * nothing and is said with the pairs it would have taken. */
+ * Verdict. A build is slower if there are at least ten pairs, a small probability and an interval of the median ratio
+ * above the margin. The probability is that of Wilcoxon's signed-rank test on log ratios. It is corrected by Holm over
+ * all series and by Bonferroni over the looks. The verdict is red only after separate pairs confirm it.
+ *
+ * Series without a verdict get more pairs, twice as many at every look, up to a limit. After that they are unsure,
+ * which blocks nothing. The report gives the number of pairs that would have been necessary. */
 #ifndef GNN_COMPARE_AB_H
 #define GNN_COMPARE_AB_H
 
@@ -14,11 +16,11 @@
 enum { GNN_AB_PAIRS_LEAST = 10, GNN_AB_METRICS_MAX = 4 };
 
 struct gnn_ab_plan {
-    uint32_t pairs, pairs_max; /* of the first look and of the last: >= GNN_AB_PAIRS_LEAST, <= GNN_PAIRS_MAX */
-    double margin;             /* a slowdown of at most this is not reported: 0.01 */
-    double limit;              /* one from here on must not be missed: where the interval ends below, it is fine */
-    double alpha;              /* chance of a wrong red, over all that is measured */
-    uint64_t seed;             /* of the order within the pairs, and of the bootstrap */
+    uint32_t pairs, pairs_max; /* pairs at the first look, at the last: >= GNN_AB_PAIRS_LEAST, <= GNN_PAIRS_MAX */
+    double margin;             /* a slowdown up to this share is not reported: 0.01 */
+    double limit;              /* a slowdown from this share on must be found: an interval that ends below it is fine */
+    double alpha;              /* probability of a wrong red verdict, over all series */
+    uint64_t seed;             /* for the order within the pairs, and the bootstrap */
 };
 
 enum gnn_ab_verdict {
@@ -27,33 +29,33 @@ enum gnn_ab_verdict {
     GNN_AB_FASTER,
     GNN_AB_SLOWER,
     GNN_AB_UNSURE,
-    GNN_AB_ABSENT, /* this cell has no such metric */
+    GNN_AB_ABSENT, /* the configuration does not have this metric */
 };
 
-/* One metric of one cell. */
+/* One metric of one configuration. */
 struct gnn_ab_series {
     uint32_t count; /* pairs */
     double base[GNN_PAIRS_MAX], head[GNN_PAIRS_MAX];
     bool head_first[GNN_PAIRS_MAX];
     enum gnn_ab_verdict verdict;
     double ratio, low, high; /* head / base: median and its 95 % interval */
-    double p;                /* corrected */
+    double p;                /* p-value, corrected */
     double spread;           /* of the log ratios: 1.4826 times the median distance from their median */
-    bool confirmed;          /* slower in pairs of its own again */
+    bool confirmed;          /* separate pairs were slower, too */
 };
 
-/* Runs one build on one cell and writes its metrics (times, > 0; NAN: has none). */
+/* Runs one build on one configuration and writes its metrics: times > 0, or NAN if it does not have one. */
 typedef enum gnn_status gnn_ab_observe_fn(void *ctx, uint32_t cell, bool head, double metrics[GNN_AB_METRICS_MAX],
                                           struct gnn_err *err);
 
-/* Pairs that decide: judges series (count) with what they hold now at look `look` of `looks`. Series that are decided
- * stay so. */
+/* Judges series (count) with their pairs at look `look` of `looks`. A series that has a verdict keeps it. */
 void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, uint32_t count, uint32_t look,
                   uint32_t looks);
 
-/* Measures cells x metrics series until each is decided; series[cell * metrics + metric], which the caller owns, start
- * anew. Where a confirmation failed the series' first pairs stay and the verdict is GNN_AB_UNSURE. The first error of
- * observe ends it. */
+/* Measures series until each has a verdict. There is one for each configuration and metric, at index configuration *
+ * metrics + metric. The caller owns them; they are reset first. After a failed confirmation a series keeps its first
+ * pairs, and its verdict is GNN_AB_UNSURE. Returns the first error of observe, or GNN_EUSAGE for a plan or number of
+ * configurations outside the limits. */
 GNN_MUST_CHECK enum gnn_status gnn_ab_run(const struct gnn_ab_plan *plan, uint32_t cells, uint32_t metrics,
                                           gnn_ab_observe_fn *observe, void *ctx, struct gnn_ab_series *series,
                                           struct gnn_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Instruction counts out of a file of `valgrind --tool=callgrind`: what each function of one program executed itself,
- * without what it called and without its libraries, whose loops differ between processors. They repeat where times do
- * not. The format: valgrind's manual, "Callgrind Format Specification". */
+/* Reads instruction counts from a file of `valgrind --tool=callgrind`: those that each function of one program executed
+ * itself. Callees and libraries are not included, because loops of libraries differ between processors. The counts are
+ * reproducible, unlike times. Format: valgrind's manual, "Callgrind Format Specification". */
 #ifndef GNN_COMPARE_CALLGRIND_H
 #define GNN_COMPARE_CALLGRIND_H
 
@@ -10,10 +10,10 @@
 
 #include <stdio.h>
 
-/* Sums up the file `in` (named `name` in messages) for the object whose path ends with `program`, and puts into out
- * "total" and every function by name; functions of one name in several files count as one, and so do the levels of a
- * recursion. Counts of several files add up when out holds earlier ones. GNN_EFORMAT: no such file, or nothing of the
- * program in it. */
+/* Adds up the counts of the file `in` (`name` in messages) for the object whose path ends with `program`. out receives
+ * "total" and every function by name. Functions of the same name in several files count as one, and so do levels of a
+ * recursion. If out has counts of earlier files, the new ones are added. Returns GNN_EFORMAT if the file has another
+ * format or no instruction of the program. */
 GNN_MUST_CHECK enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program,
                                                   struct gnn_kv_list *out, struct gnn_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a build does that the same seed makes it do again: counts, digests and, where the clock is virtual, times. The
- * unit is the cell, a configuration that was run; a set of cells comes from a database, from a build's own output, or
- * from a kept baseline file. */
+/* The reproducible results of a build: counts, digests and, if the clock is virtual, times. With the same seed they are
+ * the same again. They are kept per run configuration. A set of configurations comes from a database, from a build's
+ * own output, or from a baseline file. */
 #ifndef GNN_COMPARE_FACTS_H
 #define GNN_COMPARE_FACTS_H
 
@@ -16,43 +16,45 @@ enum { GNN_CELL_LABEL_BYTES = 160 };
 #define GNN_HOT_SHARE 0.01
 
 struct gnn_cell {
-    char label[GNN_CELL_LABEL_BYTES]; /* system, and the options in which the cells of its set differ */
-    uint32_t runs;                    /* of this configuration */
-    struct gnn_kv_list config;        /* every option after defaults that may change what a run does */
+    char label[GNN_CELL_LABEL_BYTES]; /* system, and the options in which the configurations of its set differ */
+    uint32_t runs;                    /* number of runs of this configuration */
+    struct gnn_kv_list config;        /* every option, defaults included, that may change a run's behaviour */
     struct gnn_kv_list exact;         /* "epoch 0 requested_ios" -> "4711"; of the first run */
-    struct gnn_kv_list unsteady;      /* values in which a later run disagreed: "1 | 2" */
+    struct gnn_kv_list unsteady;      /* values in which a later run differs: "1 | 2" */
 };
 
-/* Zeroed is empty; owns its lists. */
+/* A set of configurations, which owns its lists. An empty set is zeroed. */
 struct gnn_facts {
-    char name[256];              /* where they come from, for people */
-    char revision[GNN_NAME_MAX]; /* of the build; "" unknown */
+    char name[256];              /* source of the facts, for people */
+    char revision[GNN_NAME_MAX]; /* of the build; "" if unknown */
     struct gnn_cell *cells;
     uint32_t count, room;
-    uint32_t other_builds;           /* runs of a database that were left out: another build's */
-    struct gnn_kv_list instructions; /* "total", and functions; of a baseline file the hot ones */
-    char no_instructions[256];       /* why there are none; "" not asked for */
+    uint32_t other_builds;           /* runs of a database that were ignored because another build made them */
+    struct gnn_kv_list instructions; /* "total", and functions; in a baseline file only the hot ones */
+    char no_instructions[256];       /* why there are none; "" if they were not requested */
 };
 
-/* Adds a run, an object as `oocgnn run --json` prints it. Exact are, where the clock is virtual, every whole number and
- * text of its epochs, their stages, counters and figures; in the measured world what the seed alone decides:
- * mini-batches and their digest, nodes and edges drawn, bytes and rows needed. A run of a configuration that is there
- * already has to agree with it, and what does not is unsteady. GNN_EFORMAT: no such object. */
+/* Adds a run: an object as `oocgnn run --json` prints it. With a virtual clock, every whole number and text of its
+ * epochs is exact, with their stages, counters and statistics. In the measured world only values that the seed defines
+ * are exact. These are mini-batches and their digest, sampled nodes and edges, and needed bytes and rows. A later run
+ * of the same configuration must agree; values that differ become unsteady. Returns GNN_EFORMAT if run is not such an
+ * object. */
 GNN_MUST_CHECK enum gnn_status gnn_facts_add(struct gnn_facts *facts, const json_t *run, struct gnn_err *err);
 
-/* Adds the finished runs of a database that its newest build made. GNN_ENOENT: there are none. */
+/* Adds the finished runs of a database that were made by its newest build. Returns GNN_ENOENT if there are none. */
 GNN_MUST_CHECK enum gnn_status gnn_facts_add_database(struct gnn_facts *facts, const char *path, struct gnn_err *err);
 
-/* Names the cells; to be called when all are there. */
+/* Labels all configurations. Call it after the last one was added. */
 void gnn_facts_label(struct gnn_facts *facts);
 
-/* The first cell from `taken` (one flag a cell) left over whose options agree with these wherever both know one: builds
- * may have options that others lack. facts->count: none. */
+/* Returns the index of the first configuration that is not in `taken` and agrees with config, or facts->count if there
+ * is none. Options that only one of them has are ignored, because builds may have different options. taken: one flag
+ * per configuration, or NULL. */
 uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_kv_list *config, const bool *taken);
 
-/* Whether the count of instructions, of base's, belongs to the total or a hot loop. */
+/* Returns whether the count, one of base's instructions, is the total or that of a hot loop. */
 bool gnn_facts_is_hot(const struct gnn_facts *base, const struct gnn_kv *count);
 
-void gnn_facts_clear(struct gnn_facts *facts); /* leaves it empty */
+void gnn_facts_clear(struct gnn_facts *facts); /* frees all and leaves an empty set */
 
 #endif
