@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Running through the combinations of a figure's axes, and how their values are shown. */
+/* Iterates over the combinations of a figure's axes, and labels their values. */
 #ifndef GNN_FIGURE_AXES_H
 #define GNN_FIGURE_AXES_H
 
 #include "harness/figure/figure.h"
 
-/* Goes to the next combination of the axes from `first` on, the last turning fastest; false: there is none, and at is
- * back at zeros. */
+/* Advances `at` to the next combination of the axes from `first` on; the last axis varies fastest. Returns false after
+ * the last combination, with at[first …] = 0. */
 static inline bool gnn_axes_next(const struct gnn_paper_figure *figure, uint32_t first, uint32_t *at)
 {
     for (uint32_t a = figure->axis_count; a-- > first;) {
@@ -19,8 +19,8 @@ static inline bool gnn_axes_next(const struct gnn_paper_figure *figure, uint32_t
 
 enum { GNN_AXIS_LABEL = 40 };
 
-/* Returns value i of an axis as tables and pictures show it. A memory limit at a scale is the one that the runs had:
- * "80.0 MiB" for 8000M at 1/100. Any other value is shown as the file has it. `text` may hold the answer. */
+/* Returns value i of an axis as tables and pictures show it. At a scale, a memory limit is the one that the runs had:
+ * "80.0 MiB" for 8000M at 1/100. Any other value is shown as in the file. The result may be stored in `text`. */
 const char *gnn_axis_label(const struct gnn_paper_figure *figure, uint32_t axis, uint32_t i, char text[GNN_AXIS_LABEL]);
 
 #endif

@@ -1,34 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* A figure of a paper as data: plots/figures/ID.ini, whose cells are a job file's (harness/run/sweep/job_file.h).
+/* A figure of a paper as data: plots/figures/ID.ini. Its sections of runs are those of a job file
+ * (harness/run/sweep/job_file.h).
  *
- *   [global]             what every cell has
- *   [A-GPU]              a series: its name (up to a comma: [A-GPU, gat] is more of the same), and its cells' options;
- *                        `published = A/GPU` names it in results/published. One without a system has published values
- *                        alone
- *   [figure]             the keys below
- *   [holds]              NAME = predicate (predicate.h), in the words of the paper
- *   [reasons]            NAME = why that predicate may not hold in the simulated world
- *   [measured reasons]   the same for runs on this machine
+ *   `[global]`            Options of every run.
+ *   `[A-GPU]`             A series and the options of its runs. Its name ends at a comma: [A-GPU, gat] is part of it.
+ *                         `published = A/GPU` names it in results/published. Without a system, a series has published
+ *                         values only.
+ *   `[figure]`            The keys below.
+ *   `[holds]`             NAME = predicate (predicate.h), in the words of the paper.
+ *   `[reasons]`           NAME = why that predicate may not hold in the simulated world.
+ *   `[measured reasons]`  The same for runs on this machine.
  *
- * Keys of [figure]: paper, place ("Figure 8"), title, chart (gnn_figure_charts), x and facets (keys of cells), x_keys
- * (where series set x by keys of their own), y (metrics, metric.h; the first is drawn), x_label, y_label, log (yes),
- * own_axis (yes: each panel of bars has its own y axis), target, published (what each metric is called there, - for
- * none), published_x (what x is called there), note, missing (why there is no such figure here; then there are no
- * cells), minutes (of one core, what all cells take as the file has them: for an estimate before anything was run),
- * scale ("1/100": where none is asked for), scaled (parameters of systems that are sizes of the paper's), measured_by
- * (fio: see below).
+ * Keys of [figure]:
  *
- * With `measured_by = fio` a case is a job of fio's and no run of a system: its keys are fio's own, several values of
- * one stand between bars, and what is read is a file that it writes first (fio_cells.h). It is measured on this
- * machine, whatever the world of others.
+ *   `paper`, `place`, `title`  Required. A place is "Figure 8".
+ *   `chart`                    Shape of the picture (gnn_figure_charts).
+ *   `x`, `facets`              Option names: the x axis, and the axes that have a panel per value.
+ *   `x_keys`                   Option names that set x, if series have different ones.
+ *   `y`                        Metrics (metric.h); the first is drawn.
+ *   `x_label`, `y_label`       Labels of the axes.
+ *   `log`                      Value "yes": a logarithmic y axis.
+ *   `own_axis`                 Value "yes": each panel of bars has its own y axis.
+ *   `target`                   Accuracy in percent, for the metrics target_s and target_epochs.
+ *   `published`                Name of each metric in the published values, - for none.
+ *   `published_x`              Name of x there.
+ *   `note`                     Text for people.
+ *   `missing`                  Why the figure cannot be reproduced here. It has no runs then.
+ *   `minutes`                  Time of all runs on one core, at the file's own scale: the estimate before any run.
+ *   `scale`                    Scale if the user gives none: "1/100".
+ *   `scaled`                   Parameters of systems that are sizes at the paper's scale.
+ *   `measured_by`              Value "fio": see below.
  *
- * A case with `trains = yes` computes in earnest, on this machine and its processors, whatever the world of the others:
- * its series takes the accuracy of each epoch from there and everything else from its other case. `target` in [figure]
- * is the accuracy, in percent, that target_s and target_epochs are about.
+ * With `measured_by = fio`, a section is a job of fio, not a run of a system. Its keys are fio's own, with several
+ * values of one between bars. It reads a file that fio writes first (fio_cells.h). It is always measured on this
+ * machine.
  *
- * Sizes are the paper's: at another scale memory, swap, batch and what `scaled` names are divided by it, as a preset's
- * are, and whole epochs are run where the file takes a part of one. `at = 10` in a case says where on the x axis it
- * stands, if x_keys names `at`. */
+ * A section with `trains = yes` is real training, on this machine and its processors, in every world. Its series takes
+ * the accuracy of each epoch from this run, and all other metrics from its other run.
+ *
+ * Sizes are those of the paper. At another scale, memory, swap, batch and the parameters in `scaled` are divided, as
+ * for a preset. Whole epochs are run if the file has a part of one. `at = 10` in a section is its position on the x
+ * axis, if x_keys contains `at`. */
 #ifndef GNN_FIGURE_FIGURE_H
 #define GNN_FIGURE_FIGURE_H
 
@@ -39,13 +51,13 @@
 
 enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 16, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
 
-/* Shapes of pictures: "bars" and "lines" show the first metric over x, a panel for each combination of the facets;
- * "heat" likewise, a row a series, its value a colour; "classes" shows bars for each metric of y, which x has the names
- * of, from their last dot on; "cdf" shows a distribution by its quantiles, metrics of y whose names hold _p50 and the
- * like; "time" shows what processors and storage did over a run, a panel a cell; "accuracy" the
- * accuracy after each epoch over the time until then; "table" no picture. Ends with NULL. */
+/* Shapes of pictures. "bars" and "lines" show the first metric over x, with a panel for each combination of the facets.
+ * "heat" does so with a row per series, and the value as a colour. "classes" has a bar for each metric of y, labelled
+ * with the part after its last dot. "cdf" is a distribution by its quantiles: metrics of y whose names contain _p50 and
+ * similar. "time" shows processors and storage over a run, with a panel per configuration. "accuracy" shows the
+ * accuracy after each epoch over the time until then. "table" has no picture. The list ends with NULL. */
 extern const char *const gnn_figure_charts[];
-/* Keys of a case that are the figure's own, no option of what runs it. */
+/* Keys of a section that the figure itself uses; they are not options of the run. */
 #define GNN_FIGURE_OWN_KEYS "published", "at", "trains"
 
 struct gnn_figure_about {
@@ -59,15 +71,15 @@ struct gnn_figure_about {
 
 struct gnn_figure_series {
     char name[GNN_NAME_MAX];
-    char published[GNN_NAME_MAX]; /* "SYSTEM/VARIANT"; "": none */
+    char published[GNN_NAME_MAX]; /* "SYSTEM/VARIANT"; "" if none */
     bool has_cells;
 };
 
 struct gnn_figure_cell {
     uint32_t series;
     bool trains;
-    uint32_t at[GNN_AXES_MAX];   /* of each axis */
-    struct gnn_run_record *runs; /* repetitions that are recorded, oldest first */
+    uint32_t at[GNN_AXES_MAX];   /* value index on each axis */
+    struct gnn_run_record *runs; /* recorded repetitions, oldest first */
     uint32_t run_count;
 };
 
@@ -82,41 +94,42 @@ struct gnn_paper_figure {
     char metrics[GNN_FIGURE_METRICS_MAX][GNN_NAME_MAX];
     char published_names[GNN_FIGURE_METRICS_MAX][GNN_NAME_MAX]; /* of each metric; "" or "-": none */
     uint32_t metric_count, published_count;
-    struct gnn_axis axes[GNN_AXES_MAX]; /* x first; without one, a key "" of one value */
+    struct gnn_axis axes[GNN_AXES_MAX]; /* x first; a figure without x has a key "" with one value */
     uint32_t axis_count;
     struct gnn_figure_series series[GNN_FIGURE_SERIES_MAX];
     const char *series_names[GNN_FIGURE_SERIES_MAX];
     uint32_t series_count;
-    struct gnn_job *job;           /* NULL: missing */
+    struct gnn_job *job;           /* NULL: the figure is missing */
     struct gnn_figure_cell *cells; /* (job->count) */
     struct gnn_figure_predicate predicates[GNN_FIGURE_PREDICATES_MAX];
     uint32_t predicate_count;
     struct gnn_published published;
     uint32_t scale_divisor;
     char put_over
-        [GNN_TEXT_MAX]; /* "epochs=3, max-batches=40": what is fixed over all cells, none of whose values it was */
-    bool own_setup;     /* the cells are as the file has them: in their own world, at the figure's own scale */
-    bool by_fio; /* cells are jobs of fio's (fio_cells.h): of their run configurations db and data_dir alone count */
+        [GNN_TEXT_MAX]; /* "epochs=3, max-batches=40": keys of --fix that override the values of every configuration */
+    bool own_setup;     /* the file's own world and scale are used */
+    bool by_fio;        /* measured by fio (fio_cells.h); run configurations then have db and data_dir only */
 };
 
-/* Where and at what size the cells are run. */
+/* Where and at which size the figure is run. */
 struct gnn_figure_setup {
     enum gnn_world_kind world; /* measured: on this machine, with the profile's compute as a model */
-    uint32_t scale_divisor;    /* 0: the figure's own, else 1 */
+    uint32_t scale_divisor;    /* 0: the figure's own scale, else 1 if it has none */
     const char *db, *data_dir;
-    const char *published_path;    /* of the paper's values; NULL: none */
-    const struct gnn_kv_list *fix; /* of every cell, and predicates of others are left out; NULL or empty: nothing */
+    const char *published_path;    /* file of the paper's values; NULL: none */
+    const struct gnn_kv_list *fix; /* fixed keys of all runs; excludes predicates of other runs. NULL or empty: none */
 };
 
-/* Reads the figure at path; its name is the file's. GNN_EUSAGE names the file and what is wrong with it. */
+/* Reads the figure at path; its ID is the file's name. Returns GNN_EUSAGE, which names the file and the fault,
+ * GNN_ENOENT, or errors of gnn_published_open(). gnn_figure_close() frees *out. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_open(const char *path, const struct gnn_figure_setup *setup,
                                                struct gnn_paper_figure **out, struct gnn_err *err);
 void gnn_figure_close(struct gnn_paper_figure *figure); /* accepts NULL */
 
-/* Reads [figure] alone. */
+/* Reads section [figure] only. Returns errors as gnn_figure_open() does. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_about(const char *path, struct gnn_figure_about *out, struct gnn_err *err);
 
-/* Reads plots/figures/tolerances.ini. */
+/* Reads plots/figures/tolerances.ini. Returns GNN_EUSAGE if a tolerance is missing or below 1. */
 GNN_MUST_CHECK enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err);
 
 #endif

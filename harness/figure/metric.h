@@ -1,49 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* The quantities a figure can show of a run, by name: what stands on its y axis and in its predicates.
+/* The metrics of a run that a figure can show, by name: its y axis and its predicates use them. A value of an epoch is
+ * the median over the epochs after the first, or the first if it is the only one. For a part of an epoch (--batches),
+ * times and counts are scaled to the whole.
  *
- *   epoch_s          seconds of an epoch: the median of those after the first, or the first where it is alone; of a
- *                    part of an epoch (--batches) what the whole would take
- *   first_epoch_s    of the first; epoch_min is epoch_s in minutes
- *   prepare_s        seconds of preparation inside that epoch (median of later epochs likewise)
- *   prepare_pct      that as a share of the epoch
- *   open_s           what the system took to open, its own files included
- *   sampling_s       time one sampler spends on an epoch, waiting for the next stage left out
- *   read_gib, reads  what the device delivered in an epoch, and in how many requests
- *   asked_gib, asks  what was asked of storage by explicit reads
- *   reads.4K, asks.4K   how many of reads and of asks had so many bytes or fewer and more than half of that (512: all
- *                    that had no more), in the last epoch; powers of two to 4G. The measured world knows asks alone
- *   read_kib         mean size of a request to the device
- *   written_gib      to the device
- *   disk_wait_s      the longest time that a worker of a stage waited for storage
- *   io_wait_pct, gpu_busy_pct, hit_pct, peak_gib, accuracy_pct, mrr
- *   bound_gib        the least feature bytes that any exact system brings in for the run's mini-batches, in the mean of
- *                    its epochs (`oocgnn run --bound`)
- *   bound_ratio      the feature bytes that the system brought in over that
- *   read_bound_ratio what the device delivered in all epochs over that: topology and whole pages count
- *   floor_ratio      the wall time of all epochs over their floors, the larger of device and training (docs/floor.md)
- *   nodes, edges, dim, topology_gib, feature_gib, total_gib   of the dataset
- *   oom, oot         1: the run ended so, 0: it did not
- *   series.cpu_pct, series.gpu_busy_pct, series.iowait_pct   means over the run's time series; waits.cpu_pct and
- *                    waits.gpu_busy_pct over those of its intervals that have more I/O wait than the mean
- *   target_s, target_epochs   until the accuracy of the figure's `target`, by the epoch time of the figure's world
- *   series.read_gbps the most that the drives delivered in an interval of the series, GB a second
- *   fio.read_mbps, fio.read_us   of fio's reads (fio_cells.h): MB a second; the mean from submission to completion
- *   own.NAME         a system's own figure, of the last epoch; first.NAME: of the first */
+ *   `epoch_s`, `epoch_min`     Seconds, minutes of an epoch.
+ *   `first_epoch_s`            Seconds of the first epoch.
+ *   `prepare_s`, `prepare_pct` Preparation inside an epoch: seconds, share of the epoch.
+ *   `open_s`                   Seconds that the system took to open, its own files included.
+ *   `sampling_s`               Seconds per sampler for an epoch, without waiting for queues.
+ *   `read_gib`, `reads`        Device reads of an epoch: GiB, requests.
+ *   `asked_gib`, `asks`        Explicit reads of an epoch: GiB, requests.
+ *   `reads.4K`, `asks.4K`      Requests of that size class in the last epoch: up to that size, and more than
+ *                              half of it. Classes are 512 (all up to it) and powers of two up to 4G. Measured
+ *                              runs have `asks.` only.
+ *   `read_kib`                 Mean size of a device read, KiB.
+ *   `written_gib`              GiB written to the device.
+ *   `disk_wait_s`              Seconds of waiting for storage per worker, in the stage that waits longest.
+ *   `io_wait_pct`, `gpu_busy_pct`, `hit_pct`, `peak_gib`, `accuracy_pct`, `mrr`
+ *                              I/O wait, GPU use, cache hits, peak memory, test accuracy, mean reciprocal rank.
+ *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).
+ *   `bound_ratio`              The system's feature reads over the minimum reads.
+ *   `read_bound_ratio`         Device reads over the minimum reads: topology and whole pages are included.
+ *   `floor_ratio`              Time of all epochs over their minimum time: the larger of device and training
+ *                              (docs/floor.md).
+ *   `nodes`, `edges`, `dim`, `topology_gib`, `feature_gib`, `total_gib`
+ *                              Sizes of the dataset.
+ *   `oom`, `oot`               The run ended with out of memory, with a timeout: 1, else 0.
+ *   `series.cpu_pct`, `series.gpu_busy_pct`, `series.iowait_pct`
+ *                              Means over the run's time series.
+ *   `series.read_gbps`         Largest read rate in an interval of the series, GB/s.
+ *   `waits.cpu_pct`, `waits.gpu_busy_pct`
+ *                              Means over the intervals whose I/O wait is at least the mean.
+ *   `target_s`, `target_epochs`
+ *                              Time and epochs until the figure's `target` accuracy, with the epoch time of its world.
+ *   `fio.read_mbps`, `fio.read_us`
+ *                              Reads of fio (fio_cells.h): MB/s, mean from submission to completion.
+ *   `own.NAME`, `first.NAME`   A statistic of the system: of the last epoch, of the first. */
 #ifndef GNN_FIGURE_METRIC_H
 #define GNN_FIGURE_METRIC_H
 
 #include "harness/record/record.h"
 
-/* Of a figure, not of a run: gnn_metric_of knows no value of them. */
+/* Metrics of a figure, not of a run: gnn_metric_of() returns NAN for them. */
 #define GNN_METRIC_TARGET_S "target_s"
 #define GNN_METRIC_TARGET_EPOCHS "target_epochs"
 
 bool gnn_metric_known(const char *name);
 
-/* Whether the metric is about how a run ended, and so has a value where there is no time. */
+/* Returns whether the metric describes how a run ended. Such a metric has a value even if the run has no time. */
 bool gnn_metric_of_end(const char *name);
 
-/* The value of a run that is recorded; NAN: the run does not tell. The name is known. */
+/* Returns the metric of a recorded run, or NAN if the run does not have it. The name must be known. */
 double gnn_metric_of(const struct gnn_run_record *run, const char *name);
 
 #endif

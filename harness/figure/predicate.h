@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicates: what a paper says that its figure shows, as text in the figure's file.
+/* Predicates: the findings of a paper as conditions on the values of its figure, as text in the figure's file.
  *
- *   epoch_s[A, dim=128] / epoch_s[B, dim=128] ~ 16.9     about 16.9
- *   epoch_s[A] < epoch_s[B] < epoch_s[C]                 at every combination of the axes that no value names
- *   max(epoch_s[A] / epoch_s[B]) ~ 8.76                  the largest over them; min and mean likewise
- *   rises(epoch_s[A])   falls(..)   flat(..)             along the x axis, at every combination of the others
- *   argmin(epoch_s[A]) = 1M                              where on the x axis it is least; argmax likewise
- *   oom[A, memory=8G] = 1                                1: ended so, 0: did not
+ *   `epoch_s[A, dim=128] / epoch_s[B, dim=128] ~ 16.9`  About 16.9.
+ *   `epoch_s[A] < epoch_s[B] < epoch_s[C]`              At every combination of the axes without a value.
+ *   `max(epoch_s[A] / epoch_s[B]) ~ 8.76`               The largest over the combinations; min and mean likewise.
+ *   `rises(epoch_s[A])`, `falls(..)`, `flat(..)`        Along the x axis, at every combination of the others.
+ *   `argmin(epoch_s[A]) = 1M`                           The x value of the minimum; argmax likewise.
+ *   `oom[A, memory=8G] = 1`                             The run ended so (1) or not (0).
  *
- * metric[SERIES, axis=value, ...]; + - * / and brackets; < <= > >=, = exactly, ~ within the tolerance for "about".
- * Numbers may end in K, M, G (1024). How far "about", "flat" and noise reach is in plots/figures/tolerances.ini alone.
+ * Syntax. A value is metric[SERIES, axis=value, ...]. Operators are + - * / and brackets. Comparisons are < <= > >=, =
+ * (equal) and ~ (within the tolerance for "about"). Numbers may end in K, M, G (1024). The tolerances for "about",
+ * "flat" and noise are in plots/figures/tolerances.ini only.
  *
- * A combination of axes with a cell that the figure does not have, or that ended without a number (out of memory, out
- * of time, not possible), has no say. One that was not run makes the predicate not measurable, unless another already
- * does not hold. */
+ * Verdict. A combination is ignored if the figure does not have it, or if a run ended without a number (out of memory,
+ * timeout, not possible). If a run is missing, the predicate is not measurable, unless it fails at another
+ * combination. */
 #ifndef GNN_FIGURE_PREDICATE_H
 #define GNN_FIGURE_PREDICATE_H
 
@@ -27,7 +28,7 @@ enum {
     GNN_OPERANDS_MAX = 6,
 };
 
-/* A key of a figure's cells and the values it takes. */
+/* An option of a figure's runs and the values that it has. */
 struct gnn_axis {
     char key[GNN_NAME_MAX];
     uint32_t count;
@@ -36,27 +37,27 @@ struct gnn_axis {
 
 enum gnn_value_state {
     GNN_VALUE_KNOWN,
-    GNN_VALUE_NONE,    /* the figure has no such cell */
-    GNN_VALUE_WORD,    /* it ended without a number */
-    GNN_VALUE_MISSING, /* it was not run, or it failed */
+    GNN_VALUE_NONE,    /* the figure does not have this combination */
+    GNN_VALUE_WORD,    /* the run ended without a number */
+    GNN_VALUE_MISSING, /* the run is missing or failed, or does not have the metric */
 };
 
-/* What predicates are about: named series over axes, of which the first is x. */
+/* The values that predicates refer to: named series over axes, of which the first is x. */
 struct gnn_value_source {
     uint32_t axis_count;
     const struct gnn_axis *axes; /* (axis_count) */
     uint32_t series_count;
-    const char *const *series; /* (series_count) names */
+    const char *const *series; /* names, (series_count) */
     bool (*has_metric)(const char *metric);
-    /* The value of a metric of a series at one value of each axis; *value is left alone unless it is known. */
+    /* Returns the state of a metric of a series at one value of each axis. *value is set only if it is known. */
     enum gnn_value_state (*value)(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *value);
     void *ctx;
 };
 
 struct gnn_tolerances {
-    double about; /* a ratio this factor off, either way, is still about as published */
-    double flat;  /* the largest over the least value of a flat curve */
-    double noise; /* a step against a curve's direction by less than this factor is none */
+    double about; /* largest factor, up or down, between a ratio and the published one that still counts as "about" */
+    double flat;  /* largest ratio between maximum and minimum of a flat curve */
+    double noise; /* a step against a curve's direction by less than this factor is ignored */
 };
 
 struct gnn_predicate_node {
@@ -65,7 +66,7 @@ struct gnn_predicate_node {
     double number;
     char metric[GNN_NAME_MAX];
     uint32_t series;
-    int32_t at[GNN_AXES_MAX]; /* index of the value that is named; -1: the axis is free */
+    int32_t at[GNN_AXES_MAX]; /* index of the value; -1: the axis is free */
 };
 
 struct gnn_predicate {
@@ -73,19 +74,20 @@ struct gnn_predicate {
     struct gnn_predicate_node nodes[GNN_PREDICATE_NODES_MAX];
     uint32_t node_count, operand_count;
     int operands[GNN_OPERANDS_MAX];    /* nodes */
-    char between[GNN_OPERANDS_MAX][4]; /* "<" stands between operands 0 and 1 at [0] */
+    char between[GNN_OPERANDS_MAX][4]; /* sign between operands 0 and 1 at [0], and so on */
 };
 
-/* Parses text against the names of the source. GNN_EUSAGE says what was expected, and where; GNN_ENOENT which series,
- * axis or value the source has not. */
+/* Parses text against the names of the source. Returns GNN_EUSAGE, which names what was expected and where. Returns
+ * GNN_ENOENT if the source does not have the series, axis or value. */
 GNN_MUST_CHECK enum gnn_status gnn_predicate_parse(const char *text, const struct gnn_value_source *source,
                                                    struct gnn_predicate *out, struct gnn_err *err);
 
 enum gnn_verdict_of_predicate { GNN_HOLDS, GNN_HOLDS_NOT, GNN_NOT_MEASURABLE };
 
-/* One combination of the free axes: its operands' values; of rises, falls and flat the step or spread judged. */
+/* One combination of the free axes, with its operands' values. For rises, falls and flat, the value is the step or
+ * ratio that was judged. */
 struct gnn_judged {
-    char where[256]; /* "dataset=cora, model=sage"; "" where nothing is free */
+    char where[256]; /* "dataset=cora, model=sage"; "" if no axis is free */
     uint32_t count;
     double values[GNN_OPERANDS_MAX];
     bool holds;
@@ -94,17 +96,18 @@ typedef void gnn_judged_fn(void *ctx, const struct gnn_judged *judged);
 
 struct gnn_outcome {
     enum gnn_verdict_of_predicate verdict;
-    uint32_t judged, held; /* combinations */
-    uint32_t words;        /* that ended without a number */
-    uint32_t missing;      /* that were not run */
+    uint32_t judged, held; /* combinations that were judged, that hold */
+    uint32_t words;        /* combinations that ended without a number */
+    uint32_t missing;      /* combinations with a missing run */
 };
 
-/* Judges every combination; fn (may be NULL) is told of each that has values. It holds if it holds at all of them. */
+/* Judges every combination, and calls fn (may be NULL) for each one that has values. The predicate holds if it holds at
+ * all of them. */
 void gnn_predicate_judge(const struct gnn_predicate *predicate, const struct gnn_value_source *source,
                          const struct gnn_tolerances *tolerances, gnn_judged_fn *fn, void *ctx,
                          struct gnn_outcome *out);
 
-/* Whether it compares a ratio with a number it is about: then *published is the number. */
+/* Returns whether the predicate compares a value with a number by ~. *published is then that number. */
 bool gnn_predicate_is_ratio(const struct gnn_predicate *predicate, double *published);
 
 #endif

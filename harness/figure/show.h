@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A figure for people: its table, the CSV behind it, its picture, and what its predicates say. */
+/* Prints a figure for people: its table, the CSV file with its values, its picture, and the verdicts of its
+ * predicates. */
 #ifndef GNN_FIGURE_SHOW_H
 #define GNN_FIGURE_SHOW_H
 
@@ -7,32 +8,34 @@
 
 #include <stdio.h>
 
-/* Prints a table for each metric: a line a series and combination of facets, a column a value of x; published values in
- * brackets. */
+/* Prints a table for each metric, with a row for each series and combination of facets, and a column for each value of
+ * x. Published values are in brackets. */
 void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out);
 
-/* Writes DIR/ID.csv: a row a cell, each metric with its least and most value, what was published, and where. */
+/* Writes DIR/ID.csv with one row per configuration: each metric with its minimum and maximum, the published value and
+ * its source. Returns GNN_EPERM, GNN_ENOSPC or GNN_EIO if the file cannot be written. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir,
                                               struct gnn_err *err);
 
-/* Draws DIR/ID.{dat,gp,png,svg,pdf}; nothing for a table. GNN_ENOTSUP without gnuplot. */
+/* Draws DIR/ID.{dat,gp,png,svg,pdf}. Does nothing for a table. Returns GNN_ENOTSUP without gnuplot, GNN_EUSAGE for too
+ * many panels, or errors of writing files. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *figure, const char *dir,
                                                struct gnn_err *err);
 
-/* World, profile and what of it is assumed, scale, compute, cold or warm, repetitions, build: what the values depend on
- * besides the axes. "" when nothing is recorded. */
+/* Writes the conditions of the values to text: world, profile with its assumed parameters, scale, compute, costs, cold
+ * or warm, repetitions, build. text is "" if no run is recorded. */
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes);
 
-/* A published ratio that is known here. */
+/* A published ratio that was reproduced here. */
 struct gnn_figure_ratio {
     char figure[GNN_NAME_MAX], predicate[GNN_NAME_MAX];
-    char where[256]; /* "dataset=twitter"; "" where nothing is free */
+    char where[256]; /* "dataset=twitter"; "" if no axis is free */
     char reason[GNN_FIGURE_LINE];
     double ours, published;
     bool holds;
 };
 
-/* What a figure's predicates come to. */
+/* Numbers of predicates by verdict, and the reproduced ratios. */
 struct gnn_figure_verdicts {
     uint32_t held, failed, unmeasured;
     uint32_t ratio_count, room;
@@ -40,7 +43,8 @@ struct gnn_figure_verdicts {
 };
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts); /* accepts a zeroed one */
 
-/* Judges every predicate and prints each with its values; adds to *sum. GNN_ENOMEM. */
+/* Judges every predicate and prints each with its values. Adds the verdicts to *sum. Returns GNN_ENOMEM if memory runs
+ * out. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure,
                                                 const struct gnn_tolerances *tolerances, FILE *out,
                                                 struct gnn_figure_verdicts *sum, struct gnn_err *err);
