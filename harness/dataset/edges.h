@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Edge lists of an import as one stream of (source, target) pairs. Internal to harness/dataset/. */
+/* Reads the edge lists of an import as one stream of (source, target) pairs. Internal to harness/dataset/. */
 #ifndef GNN_DATASET_EDGES_H
 #define GNN_DATASET_EDGES_H
 
@@ -7,25 +7,28 @@
 
 struct gnn_edges;
 
-/* npy: edge_index.npy, [2, E], row 0 the sources, row 1 the targets, read side by side; otherwise SNAP text. */
+/* Opens an edge list. npy: edge_index.npy of shape [2, E], with sources in row 0 and targets in row 1, read in
+ * parallel. Else SNAP text. Returns errors of gnn_npy_open() or gnn_input_open(), or GNN_EFORMAT for another shape or
+ * type. */
 GNN_MUST_CHECK enum gnn_status gnn_edges_open(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err);
 void gnn_edges_close(struct gnn_edges *edges); /* accepts NULL */
 
-/* The next pair; *more false at the end. IDs above GNN_NODE_NONE - 1 or negative are GNN_EFORMAT, with their place. */
+/* Reads the next pair; *more is false at the end. Returns GNN_EFORMAT, with the place, for an ID that is negative or
+ * above GNN_NODE_NONE - 1, or a line that is not a pair. */
 GNN_MUST_CHECK enum gnn_status gnn_edges_next(struct gnn_edges *edges, gnn_node *source, gnn_node *target, bool *more,
                                               struct gnn_err *err);
-/* "PATH: edge 17" or "PATH:18": where the last pair stood. */
+/* Writes the place of the last pair to text: "PATH: edge 17" or "PATH:18". */
 void gnn_edges_place(const struct gnn_edges *edges, char *text, size_t text_bytes);
 
-/* For progress: edges of a NumPy file, bytes as stored of a text. */
+/* For progress: edges of a NumPy file, or stored bytes of a text file. */
 const char *gnn_edges_unit(const struct gnn_edges *edges);
 uint64_t gnn_edges_total(const struct gnn_edges *edges);
 uint64_t gnn_edges_done(const struct gnn_edges *edges);
 
 enum gnn_snap_line { GNN_SNAP_PAIR, GNN_SNAP_SKIP, GNN_SNAP_BAD };
 
-/* One line of a SNAP edge list: two node IDs with spaces or tabs around them; blank lines and lines that start with '#'
- * or '%' are skipped. Pure. *why is set for GNN_SNAP_BAD. */
+/* Parses one line of a SNAP edge list: two node IDs with spaces or tabs around them. Returns GNN_SNAP_SKIP for blank
+ * lines and lines that start with '#' or '%', or GNN_SNAP_BAD with the reason in *why. Pure. */
 enum gnn_snap_line gnn_snap_parse_line(const char *line, gnn_node *source, gnn_node *target, const char **why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of an import, in the order in which they run. Internal to harness/dataset/. */
+/* The steps of an import, in their order. Internal to harness/dataset/. */
 #ifndef GNN_DATASET_IMPORT_PARTS_H
 #define GNN_DATASET_IMPORT_PARTS_H
 
@@ -9,7 +9,7 @@
 #include <assert.h>
 
 enum {
-    GNN_IMPORT_CLASSES_MAX = 1 << 24, /* a row of the last layer for each: beyond it a label is a mistake */
+    GNN_IMPORT_CLASSES_MAX = 1 << 24, /* the last layer has a row per class; a label above is an error in the input */
     GNN_IMPORT_RESERVE = 2 << 20,     /* of the memory bound: input windows, zlib, output buffers */
 };
 
@@ -18,53 +18,58 @@ struct gnn_importer {
     const struct gnn_import_options *options;
     const struct gnn_prepare_job *job;
     struct gnn_output output;
-    struct gnn_meta meta;                  /* filled as the parts finish */
-    const struct gnn_knowledge *generated; /* edges come from here instead of files; NULL: from files */
-    uint64_t generated_first[4];           /* of its splits, and where the last ends */
-    bool nodes_known;                      /* from labels or features; otherwise the largest ID decides */
+    struct gnn_meta meta;                  /* filled as the steps finish */
+    const struct gnn_knowledge *generated; /* source of the edges instead of files; NULL: files */
+    uint64_t generated_first[4];           /* first edge of each of its splits, and the end of the last */
+    bool nodes_known;                      /* from labels or features; else the largest ID defines the number */
 };
 
-/* Returns the bytes of memory that the large structures of a part may take. */
+/* Returns the bytes of memory that the large structures of a step may use. */
 static inline uint64_t gnn_import_budget(const struct gnn_importer *importer)
 {
     assert(importer->options->memory_bytes > GNN_IMPORT_RESERVE);
     return importer->options->memory_bytes - GNN_IMPORT_RESERVE;
 }
 
-/* Checks that --from is the kind of thing its format takes: GNN_ENOENT, GNN_EPERM, GNN_EUSAGE say what it takes, and
- * what to say instead where that can be seen. */
+/* Checks that --from is what its format requires. Returns GNN_ENOENT, GNN_EPERM or GNN_EUSAGE; the message states what
+ * the format requires and, if it is clear, what to write instead. */
 GNN_MUST_CHECK enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, struct gnn_err *err);
 
-/* Checks the head of the edge file of an input that is no knowledge graph: its first edge, or its NumPy header. */
+/* Checks the start of the edge file of an input other than a knowledge graph: its first edge, or its NumPy header.
+ * Returns GNN_EFORMAT, or errors of opening it. */
 GNN_MUST_CHECK enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, struct gnn_err *err);
 
-/* Whether the directory has the training edges of a knowledge graph. */
+/* Returns whether the directory has the training edges of a knowledge graph. */
 bool gnn_import_has_triples(const char *dir);
 
-/* Edges to indptr and indices: transforms each edge, sorts by (target, source) in bounded memory, writes lists. Sets
- * meta's node count unless it is known. */
+/* Writes indptr and indices from the edges: transforms each edge, sorts by (target, source) in bounded memory, writes
+ * lists. Sets meta's node count unless it is known. Returns GNN_EFORMAT for an edge outside the known nodes or an input
+ * without edges, or GNN_ECAP if the memory bound is too small. */
 GNN_MUST_CHECK enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_err *err);
 
-/* Sorted keys, target << 32 | source below meta's node count, to indptr and indices; sets meta's edge count. */
+/* Writes indptr and indices from sorted keys target << 32 | source, with IDs below meta's node count. Sets meta's edge
+ * count. */
 struct gnn_sorter;
 GNN_MUST_CHECK enum gnn_status gnn_import_lists(struct gnn_importer *importer, struct gnn_sorter *sorter,
                                                 struct gnn_err *err);
 
-/* Everything of a knowledge graph, from its first line to the last file; opens the output. */
+/* Imports a knowledge graph, from its first line to the last file. Opens the output. */
 GNN_MUST_CHECK enum gnn_status gnn_import_triples(struct gnn_importer *importer, struct gnn_err *err);
 
-/* Generates a knowledge graph of the registry. */
+/* Generates a knowledge graph of the registry. Errors as for gnn_prepare_generate(). */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_knowledge(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
                                                      const struct gnn_generate_options *options,
                                                      const struct gnn_prepare_job *job, struct gnn_err *err);
 
-/* Which node files the input has, found before any work; sets meta's node count and dims where they tell. */
+/* The node files of the input. gnn_import_find_nodes() finds them before any work, and sets meta's node count and
+ * widths if they are known. It returns GNN_ENOENT for a missing file, GNN_EUSAGE for options that do not fit the input,
+ * or GNN_EFORMAT. */
 struct gnn_node_files {
     bool labels, dense, sparse, train;
     char label_path[GNN_OUTPUT_PATH];
     char feature_path[GNN_OUTPUT_PATH];   /* dense */
     char sparse_path[4][GNN_OUTPUT_PATH]; /* data, indices, indptr, shape */
-    char split_path[3][GNN_OUTPUT_PATH];  /* train, valid, test; empty = missing */
+    char split_path[3][GNN_OUTPUT_PATH];  /* train, valid, test; "" = missing */
     bool split_present[3];
 };
 GNN_MUST_CHECK enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* NumPy's .npy files (format 1.0 to 3.0), plain or gzip, read as a stream of numbers. Internal to harness/dataset/.
- * Source: numpy/lib/format.py's description of the format. C order and little-endian alone; anything else is refused
- * with the line of Python that converts it. */
+/* Reads NumPy's .npy files (format 1.0 to 3.0), plain or gzip, as a stream of numbers. Internal to harness/dataset/.
+ * Source: the description of the format in numpy/lib/format.py. Only C order and little-endian are supported. For any
+ * other file the error has the line of Python that converts it. */
 #ifndef GNN_DATASET_NPY_H
 #define GNN_DATASET_NPY_H
 
@@ -17,34 +17,35 @@ struct gnn_npy_header {
     uint64_t items; /* product of shape */
 };
 
-/* Parses the header's dictionary, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" and what pads it. text
- * need not end in NUL. Pure. GNN_EFORMAT names path and what is wrong. */
+/* Parses the header's dictionary, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", and its padding. text
+ * needs no NUL at its end. Pure. Returns GNN_EFORMAT, which names path and fault. */
 GNN_MUST_CHECK enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, struct gnn_npy_header *out,
                                              struct gnn_err *err);
 
-/* Read by the folder, written by npy.c. */
+/* Other files of this directory read it; only npy.c writes it. */
 struct gnn_npy {
     struct gnn_input *input;
     struct gnn_npy_header header;
     uint64_t data_offset;
     uint64_t read_items;
-    unsigned char batch[GNN_NPY_BATCH * 8]; /* of the widest dtype */
+    unsigned char batch[GNN_NPY_BATCH * 8]; /* fits the widest dtype */
 };
 
-/* Opens path and reads its header. A plain file's size is compared with the header. */
+/* Opens path and reads its header. A plain file's size must match the header. Returns GNN_EFORMAT or GNN_ESHORT if it
+ * does not, and errors of gnn_input_open() and gnn_npy_parse(). */
 GNN_MUST_CHECK enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_err *err);
 void gnn_npy_close(struct gnn_npy *npy); /* accepts NULL */
 
 GNN_MUST_CHECK enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err *err);
 
-/* The next count (at most GNN_NPY_BATCH) numbers. Integers from floating point must be whole; NaN becomes GNN_NPY_NAN
- * in integers (a missing label), and is passed on in floats. Numbers that do not fit are GNN_EFORMAT. Fewer numbers
- * than the header promises are GNN_ESHORT. */
+/* Read the next count (at most GNN_NPY_BATCH) numbers. As integers, floating-point numbers must be whole, and NaN (a
+ * missing label) becomes GNN_NPY_NAN. As floats, NaN is kept. Return GNN_EFORMAT for a number that does not fit, or
+ * GNN_ESHORT if there are fewer numbers than the header states. */
 #define GNN_NPY_NAN INT64_MIN
 GNN_MUST_CHECK enum gnn_status gnn_npy_read_i64(struct gnn_npy *npy, int64_t *out, uint64_t count, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_npy_read_f32(struct gnn_npy *npy, float *out, uint64_t count, struct gnn_err *err);
 
-/* After the last number: nothing may follow. */
+/* Returns GNN_EFORMAT if data follows the last number. */
 GNN_MUST_CHECK enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running checksums,
- * and a ticker for progress. Internal to harness/dataset/. One thread at a time, but for gnn_out_write_at. */
+/* The output of a preparation: a partial directory that becomes the dataset by a rename, files with running checksums,
+ * and progress reports. Internal to harness/dataset/. One thread at a time, except for gnn_out_write_at. */
 #ifndef GNN_DATASET_OUTPUT_H
 #define GNN_DATASET_OUTPUT_H
 
@@ -19,13 +19,14 @@ struct gnn_ticker {
 
 void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase, const char *unit,
                       uint64_t total);
-/* Sets the amount done so far and reports when a fifth of a second has passed. GNN_ECANCELLED once stop is raised. */
+/* Sets the amount of work done and reports it if a fifth of a second has passed. Returns GNN_ECANCELLED if stop is
+ * set. */
 GNN_MUST_CHECK enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct gnn_err *err);
-/* GNN_ECANCELLED once the job's stop flag is raised. Every loop over nodes, edges or bytes asks several times a second,
- * through the ticker, through what it writes, or itself. job may be NULL. */
+/* Returns GNN_ECANCELLED if the job's stop flag is set. Every loop over nodes, edges or bytes must check it several
+ * times a second, through the ticker, a write function, or directly. job may be NULL. */
 GNN_MUST_CHECK enum gnn_status gnn_job_stopped(const struct gnn_prepare_job *job, const char *phase,
                                                struct gnn_err *err);
-/* The phase's last report. */
+/* Sends the last report of the phase. */
 void gnn_ticker_end(struct gnn_ticker *ticker);
 
 /* ---- the directory ---- */
@@ -33,29 +34,32 @@ void gnn_ticker_end(struct gnn_ticker *ticker);
 struct gnn_output {
     const struct gnn_prepare_job *job;
     bool created;
-    int lock_fd; /* of the partial directory: held while this process lives; -1 none */
+    int lock_fd; /* lock of the partial directory, held while this process lives; -1: none */
     char target[GNN_OUTPUT_PATH];
     char partial[GNN_OUTPUT_PATH]; /* "<target>.partial-<pid>" */
 };
 
-/* Removes the partial directories beside out_dir of processes that no longer exist. */
+/* Removes partial directories of out_dir whose processes no longer exist. */
 void gnn_output_sweep(const char *out_dir);
 
-/* Makes the partial directory after a sweep. needed_bytes is compared with the free space first; 0: unknown.
- * GNN_ENOSPC, GNN_EPERM, GNN_ENOENT name the directory. */
+/* Removes old partial directories, then creates a new one. needed_bytes is compared with the free space first; 0:
+ * unknown. Returns GNN_ENOSPC, GNN_EPERM or GNN_ENOENT, which name the directory, or GNN_EUSAGE for a path of invalid
+ * length. */
 GNN_MUST_CHECK enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes,
                                                struct gnn_output *out, struct gnn_err *err);
-/* Writes meta, syncs, renames. GNN_EUSAGE when target exists. */
+/* Writes meta, syncs and renames the partial directory to target. Returns GNN_EUSAGE if target exists. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta,
                                                  struct gnn_err *err);
-/* Moves one finished file and the new meta into the existing dataset at target. */
+/* Moves one finished file and the new meta into the existing dataset at target. Returns errors of writing and
+ * renaming. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file,
                                                       const struct gnn_meta *meta, struct gnn_err *err);
-/* Removes whatever has not been committed. Accepts a zeroed struct. */
+/* Removes the partial directory unless it was committed, and releases its lock. Accepts a zeroed struct. */
 void gnn_output_close(struct gnn_output *output);
 
-/* Waits until no other process changes the dataset in dir, and keeps others from it until the descriptor is closed: -1
- * after an error. GNN_ECANCELLED when the job is stopped meanwhile. */
+/* Waits until no other process changes the dataset in dir, then locks it until *lock_fd is closed; *lock_fd is -1 after
+ * an error. Without a file system that supports locks there is no lock. Returns GNN_ECANCELLED if the job is stopped
+ * meanwhile. */
 GNN_MUST_CHECK enum gnn_status gnn_dataset_lock(const struct gnn_prepare_job *job, const char *dir, int *lock_fd,
                                                 struct gnn_err *err);
 
@@ -69,34 +73,38 @@ enum gnn_out_kind {
     GNN_OUT_SPILL,   /* read back and removed by this process: neither */
 };
 
-/* buffer_bytes at least 4096. The file must not exist. */
+/* Creates a file in the partial directory. It must not exist. buffer_bytes is at least 4096. Returns errors of
+ * gnn_out_errno(), or GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64_t buffer_bytes,
                                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
-/* Sets the disk space of so many bytes aside, where the file system can: many threads then write at once, where each
- * would wait for the one that makes the file longer. GNN_ENOSPC. */
+/* Reserves disk space for `bytes` bytes if the file system supports it. Many threads can then write at the same time;
+ * without it each waits for the one that extends the file. Returns GNN_ENOSPC if the disk is full. */
 GNN_MUST_CHECK enum gnn_status gnn_out_reserve(struct gnn_out_file *file, uint64_t bytes, struct gnn_err *err);
-/* Writes bytes at an offset, past the page cache where offset, bytes and memory are whole pages. Many threads may do so
- * at once, each other bytes of the file, in which gnn_out_write then has no part. */
+/* Writes bytes at an offset, bypassing the page cache if offset, bytes and memory are whole pages. Many threads may
+ * call it at once for different bytes of the file. gnn_out_write() must not be used for the same file then. Returns
+ * errors of gnn_out_errno(), or GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status gnn_out_write_at(struct gnn_out_file *file, uint64_t offset_bytes, const void *data,
                                                 uint64_t bytes, struct gnn_err *err);
-/* Adds what was, or is being, written so to size and checksum: all of it, in the order of the file, by one thread. */
+/* Adds data of gnn_out_write_at() to size and checksum. One thread adds all of it, in the order of the file; the data
+ * may still be in the process of being written. */
 void gnn_out_add(struct gnn_out_file *file, const void *data, uint64_t bytes);
-/* Writes node IDs, id_bytes each. */
+/* Writes node IDs, each id_bytes wide. */
 GNN_MUST_CHECK enum gnn_status gnn_out_ids(struct gnn_out_file *file, const gnn_node *ids, uint64_t count,
                                            uint32_t id_bytes, struct gnn_err *err);
-/* Closes the file and returns status, the outcome of writing it. When that is GNN_OK, flushes and syncs first and
- * enters size and checksum of a dataset file into meta (NULL for other kinds). After a failure file may be NULL. */
+/* Closes the file and returns status, the result of writing it. If that is GNN_OK, first flushes and syncs the file,
+ * and enters size and checksum of a dataset file into meta (NULL for other kinds). After an error file may be NULL. */
 GNN_MUST_CHECK enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
                                            struct gnn_err *err);
 
-/* Writes a whole array as file `name`; meta is NULL unless the kind is GNN_OUT_DATASET. */
+/* Writes a whole array as file `name`. meta is NULL unless the kind is GNN_OUT_DATASET. */
 GNN_MUST_CHECK enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data,
                                              uint64_t bytes, enum gnn_out_kind kind, struct gnn_meta *meta,
                                              struct gnn_err *err);
 
-/* errno of a failed call on path as status and message: a full disk says what to do about it. */
+/* Fails with the status for the errno `code` of a failed call on path, and a message. For a full disk the message has
+ * the remedy. Returns the status. */
 enum gnn_status gnn_out_errno(int code, const char *what, const char *path, struct gnn_err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Making datasets (harness/storage/meta.h says what one is): the registry of the papers' graphs, the generator, the
- * importers and the check. Runs outside any world: plain files and threads.
+/* Prepares datasets (format: harness/storage/meta.h): the registry of the papers' graphs, the generator, the importers
+ * and the check. Uses no world, but plain files and threads.
  *
- * Generating and importing write into "<out>.partial-<pid>" beside the target and rename it when complete; on any
- * error, a full disk or a raised stop flag that directory is removed, so a half dataset never carries the name. */
+ * Generating and importing write to "<out>.partial-<pid>", next to the target, and rename it at the end. After an
+ * error, a full disk or a set stop flag that directory is removed. An incomplete dataset therefore never has the
+ * name. */
 #ifndef GNN_DATASET_PREPARE_H
 #define GNN_DATASET_PREPARE_H
 
@@ -21,33 +22,33 @@ enum gnn_registry_kind {
     GNN_REGISTRY_KRON,       /* R-MAT edges grouped by source (kron.h), at its own size, on a disk */
 };
 
-/* The closed reach of the generated graph (harness/graph/procedural.h); share 0: none. */
+/* The closed reachable set of the generated graph (harness/graph/procedural.h). share 0: none. */
 struct gnn_registry_reach {
-    double share, spread; /* of the nodes; of the IDs that they lie among, 0 = all */
+    double share, spread; /* share of the nodes; share of the IDs that they are distributed over, 0 = all */
     double empty, list_mean, train_empty, train_mean;
     double hub_shift, coupling;
-    double homophily; /* 0: the generator's usual one */
+    double homophily; /* 0: the generator's default */
 };
 
 struct gnn_recipe_laws;
 
-/* A graph of the papers at scale 1, with the public counts where they exist (README.md names the sources). */
+/* A graph of the papers at scale 1, with the public counts if they exist (README.md has the sources). */
 struct gnn_registry_entry {
     const char *name;   /* as typed: "papers100m" */
     const char *title;  /* as published: "ogbn-papers100M" */
     const char *papers; /* systems whose papers use it, by folder name */
     uint64_t nodes;
-    uint64_t edges; /* as stored: one entry of indices each */
+    uint64_t edges; /* as stored: one entry of indices per edge */
     uint32_t dim;   /* default width */
     uint32_t classes;
     uint64_t train, valid, test; /* nodes */
-    uint32_t relations;          /* GNN_REGISTRY_KNOWLEDGE, as the next; edges are its training edges */
+    uint32_t relations;          /* for GNN_REGISTRY_KNOWLEDGE, as the next line; edges are then training edges */
     uint64_t valid_edges, test_edges;
     bool splits_published; /* false: the counts are this project's choice */
     enum gnn_registry_kind kind;
-    double degree_exponent; /* of the generated in-degrees' tail */
-    double popularity;      /* Zipf exponent of the generated sources, 0 to 1, to 4 with a reach (README.md: fits) */
-    double locality;        /* share of generated sources near their target */
+    double degree_exponent; /* of the tail of the generated in-degrees */
+    double popularity; /* Zipf exponent of the generated sources, 0 to 1, up to 4 with a reachable set (README.md) */
+    double locality;   /* share of generated sources near their target */
     struct gnn_registry_reach reach;
     const struct gnn_recipe_laws *laws; /* of a recipe file (recipe_file.h); NULL in the registry */
     const char *note;
@@ -56,29 +57,30 @@ struct gnn_registry_entry {
 /* Ends with an entry whose name is NULL. */
 extern const struct gnn_registry_entry gnn_registry[];
 
-/* GNN_EUSAGE names the nearest entries. */
+/* Finds the entry of that name. Returns GNN_EUSAGE, which names the nearest entries, if there is none. */
 GNN_MUST_CHECK enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_entry **out,
                                                  struct gnn_err *err);
 
-/* What an entry holds at scale 1/divisor: every count divided alike, rounded to nearest, splits at least 1. */
+/* The counts of an entry at scale 1/divisor. Every count is divided, and rounded to the nearest number; splits have at
+ * least 1. */
 struct gnn_registry_counts {
     uint32_t nodes;
-    uint64_t edges; /* target; the generated count is within 1 % of it for 10^6 nodes and more (no reach: 10^5) */
+    uint64_t edges; /* target; the generated count is within 1 % from 10^6 nodes on (no reachable set: 10^5) */
     uint32_t train, valid, test;
     uint64_t dataset_bytes; /* on disk, with features of width dim and IDs of 4 bytes */
 };
 GNN_MUST_CHECK enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint32_t divisor,
                                                   uint32_t dim, struct gnn_registry_counts *out, struct gnn_err *err);
 
-/* ---- what all preparations share ---- */
+/* ---- declarations of all preparations ---- */
 
 struct gnn_progress {
     const char *phase; /* "indices"; valid during the call */
     const char *unit;  /* "B", "edges" */
     uint64_t done, total;
     double rate;      /* units per second since the phase began */
-    double left_s;    /* seconds left in this phase at that rate; negative: not known yet */
-    bool phase_ended; /* the last report of this phase */
+    double left_s;    /* seconds left in this phase at that rate; negative: unknown */
+    bool phase_ended; /* this is the last report of this phase */
 };
 typedef void gnn_progress_fn(void *ctx, const struct gnn_progress *progress);
 
@@ -87,28 +89,29 @@ struct gnn_prepare_job {
                             or, if generated, of features */
     gnn_progress_fn *progress; /* may be NULL; called about five times a second by the calling thread */
     void *progress_ctx;
-    const atomic_bool *stop; /* may be NULL; raised (from a signal handler, say): clean up and GNN_ECANCELLED */
+    const atomic_bool *stop; /* may be NULL; if set, for example by a signal handler: clean up, GNN_ECANCELLED */
 };
 
-/* A gnn_progress_fn that draws one line on a terminal; ctx is a FILE *, and nothing is written when that is not a
+/* Draws progress as one line on a terminal (a gnn_progress_fn). ctx is a FILE *; nothing is written if it is not a
  * terminal. */
 void gnn_progress_terminal(void *ctx, const struct gnn_progress *progress);
 
 /* ---- generating ---- */
 
-/* Filled by gnn_option_defaults(gnn_generate_table, &options); README.md gives the distributions. */
+/* Options of the generator. gnn_option_defaults(gnn_generate_table, &options) fills them. README.md has the
+ * distributions. */
 struct gnn_generate_options {
     uint64_t seed;
     uint32_t dim; /* 0 = the registry's */
     enum gnn_id_width id_width;
     uint32_t threads;       /* 0 = every core */
-    double homophily;       /* below 0 = the registry's, or the usual one */
+    double homophily;       /* below 0 = the registry's, or the default */
     double popularity;      /* below 0 = the registry's */
     double locality;        /* below 0 = the registry's */
     double degree_exponent; /* 0 = the registry's */
     double label_noise;
-    double signal; /* below 0 = the usual one, with a reach or without */
-    double reach;  /* from here to coupling below 0 (coupling: -2) = the registry's */
+    double signal; /* below 0 = the default, with a reachable set or without */
+    double reach;  /* this and the next up to coupling: below 0 (coupling: -2) = the registry's */
     double spread;
     double empty;
     double list_mean;
@@ -117,18 +120,19 @@ struct gnn_generate_options {
     double hub_shift;
     double coupling;
     uint32_t votes;
-    uint32_t levels; /* kron alone: log2 of its nodes; 0 = the registry's */
+    uint32_t levels; /* kron only: log2 of its nodes; 0 = the registry's */
 };
 extern const struct gnn_option gnn_generate_table[];
 
-/* Sets "name=value,name=value" in options; "" sets nothing. Errors of gnn_option_set, and GNN_EUSAGE for a word without
- * "=". No value of theirs has a comma in it. */
+/* Sets "name=value,name=value" in options; "" sets nothing. Values have no commas. Returns errors of gnn_option_set(),
+ * or GNN_EUSAGE for a word without "=". */
 GNN_MUST_CHECK enum gnn_status gnn_generate_set(struct gnn_generate_options *options, const char *text,
                                                 struct gnn_err *err);
 
-/* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset (name,
- * scale, seed and parameters) without features or neighbour IDs of the wanted width, these are added and nothing else
- * changes. */
+/* Generates entry at scale 1/divisor into job->out_dir. That directory may already have the same dataset (name, scale,
+ * seed and parameters) without features or neighbour IDs of the requested width. These are then added, and nothing else
+ * changes. Returns GNN_EUSAGE for options outside their limits or another existing target, GNN_ENOSPC, GNN_EPERM,
+ * GNN_ECANCELLED or GNN_EIO. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
                                                     const struct gnn_generate_options *options,
                                                     const struct gnn_prepare_job *job, struct gnn_err *err);
@@ -138,10 +142,10 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_en
 enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP, GNN_IMPORT_TRIPLES };
 extern const char *const gnn_import_formats[]; /* "ogb", "snap", "triples", NULL: index = enum */
 
-/* Filled by gnn_option_defaults(gnn_import_table, &options). */
+/* Options of an import. gnn_option_defaults(gnn_import_table, &options) fills them. */
 struct gnn_import_options {
-    uint64_t memory_bytes; /* bound on the importer's own memory */
-    bool add_reverse;      /* store (b, a) for every (a, b): undirected edges that are stored once */
+    uint64_t memory_bytes; /* limit of the importer's own memory */
+    bool add_reverse;      /* store (b, a) for every (a, b), for undirected edges that are stored once */
     bool transpose;        /* swap source and target first */
     bool drop_self_loops;
     bool drop_duplicates;
@@ -150,11 +154,11 @@ struct gnn_import_options {
     enum gnn_id_width id_width;
     uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1. triples: likewise, and all IDs are numbers;
                          0 = names are numbered as they come */
-    uint32_t dim;     /* width of random features where the input has none; 0 = that is an error */
+    uint32_t dim;     /* width of random features if the input has none; 0 = that is an error */
     uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
                          error */
-    double train_fraction, valid_fraction, test_fraction; /* of random splits where the input has none */
-    uint64_t seed;                                        /* of whatever is random */
+    double train_fraction, valid_fraction, test_fraction; /* of random splits if the input has none */
+    uint64_t seed;                                        /* for everything random */
 };
 extern const struct gnn_option gnn_import_table[];
 
@@ -163,20 +167,23 @@ struct gnn_import_source {
     /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz]; triples: a directory
      * with train, valid and test, each .txt, .tsv (maybe .gz) or _hrt.npy */
     const char *from;
-    const char *split; /* ogb: sub-directory that holds the splits; NULL = from itself */
+    const char *split; /* ogb: sub-directory with the splits; NULL = from itself */
     const char *name;  /* the dataset's name; NULL = last part of from */
 };
 
-/* When job->out_dir already holds what these options once gave, without neighbour IDs of the wanted width, these are
- * added from the lists that are there; the input is not read. */
+/* Imports source into job->out_dir. That directory may already have the result of the same options, without neighbour
+ * IDs of the requested width. These are then added from its lists, and the input is not read. Returns GNN_EUSAGE for
+ * options that do not fit, GNN_EFORMAT for bad input, GNN_ENOENT, GNN_EPERM, GNN_ENOSPC, GNN_ECAP, GNN_ECANCELLED or
+ * GNN_EIO. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source *source,
                                                   const struct gnn_import_options *options,
                                                   const struct gnn_prepare_job *job, struct gnn_err *err);
 
 /* ---- checking ---- */
 
-/* Checks an existing dataset: meta, sizes, and with `full` every checksum, offset, node ID, order inside lists, label
- * and split. Memory: 12 B per node at most. GNN_EFORMAT names the file, what was expected and what was found. */
+/* Checks an existing dataset: meta and sizes. With `full` it also checks every checksum, offset, node ID, order inside
+ * lists, label and split. Memory: at most 12 B per node. Returns GNN_EFORMAT or GNN_ESHORT, which name the file, the
+ * expected and the found value, or GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress,
                                                  void *progress_ctx, const atomic_bool *stop, struct gnn_err *err);
 

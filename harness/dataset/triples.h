@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Edges of a knowledge graph as one stream of (source, relation, target), by name or by number. Internal to
+/* Reads the edges of a knowledge graph as one stream of (source, relation, target), by name or by number. Internal to
  * harness/dataset/. */
 #ifndef GNN_DATASET_TRIPLES_H
 #define GNN_DATASET_TRIPLES_H
@@ -8,7 +8,7 @@
 #include "harness/dataset/npy.h"
 #include "harness/graph/knowledge.h"
 
-/* A line's three fields: where each begins, and how long it is. */
+/* The three fields of a line: start and length of each. */
 struct gnn_triple_line {
     const char *field[3]; /* source, relation, target */
     uint32_t length[3];
@@ -16,45 +16,47 @@ struct gnn_triple_line {
 
 enum gnn_triple_kind { GNN_TRIPLE_SKIP, GNN_TRIPLE_FIELDS, GNN_TRIPLE_BAD };
 
-/* Cuts a line of text at its two tabs; a blank line is skipped. Names may hold anything but tabs and must not be empty.
- * Pure. *why is set for GNN_TRIPLE_BAD. */
+/* Splits a line of text at its two tabs. Returns GNN_TRIPLE_SKIP for a blank line, or GNN_TRIPLE_BAD with the reason in
+ * *why. Names may contain anything but tabs and must not be empty. Pure. */
 enum gnn_triple_kind gnn_triple_parse_line(const char *line, struct gnn_triple_line *out, const char **why);
 
-/* A number from 0 to limit - 1, of decimal digits alone; false when it is none. */
+/* Parses a number from 0 to limit - 1, of decimal digits only. Returns false if text is not one. */
 bool gnn_triple_number(const char *text, uint32_t length, uint32_t limit, uint32_t *out);
 
-/* Names in the order in which they came: 0, 1, 2 and so on. */
+/* A numbering of names in their order of occurrence: 0, 1, 2 and so on. */
 struct gnn_names;
 GNN_MUST_CHECK enum gnn_status gnn_names_open(uint64_t memory_bytes, struct gnn_names **out, struct gnn_err *err);
 void gnn_names_close(struct gnn_names *names); /* accepts NULL */
-/* The number of a name; a new one gets the next. GNN_ECAP when memory_bytes are full. */
+/* Returns the number of a name in *number; a new name gets the next number. Returns GNN_ECAP if memory_bytes are used
+ * up. */
 GNN_MUST_CHECK enum gnn_status gnn_names_add(struct gnn_names *names, const char *name, uint32_t length,
                                              uint32_t *number, struct gnn_err *err);
 uint32_t gnn_names_count(const struct gnn_names *names);
-/* All names, each with a newline behind it, in order. */
+/* Returns all names in order, each with a newline behind it. The text belongs to names. */
 const char *gnn_names_text(const struct gnn_names *names, uint64_t *bytes);
 
-/* A stream of one file: tab-separated text, or a NumPy array [E, 3]. */
+/* A stream of the edges of one file: tab-separated text, or a NumPy array [E, 3]. */
 struct gnn_triples;
 GNN_MUST_CHECK enum gnn_status gnn_triples_open(const char *path, bool npy, struct gnn_triples **out,
                                                 struct gnn_err *err);
-/* Edges first to first + count - 1 of a generated graph. */
+/* Opens a stream of the edges [first, first + count) of a generated graph. */
 GNN_MUST_CHECK enum gnn_status gnn_triples_generated(const struct gnn_knowledge *graph, uint64_t first, uint64_t count,
                                                      struct gnn_triples **out, struct gnn_err *err);
 void gnn_triples_close(struct gnn_triples *triples); /* accepts NULL */
 
-/* What the fields mean: with names, what occurs is numbered; without, they are numbers below the limits. */
+/* The meaning of the fields. With names, they are numbered as they occur; without, they are numbers below the
+ * limits. */
 struct gnn_triple_ids {
     struct gnn_names *nodes, *relations; /* NULL: numbers */
-    uint32_t node_limit, relation_limit; /* of numbers: first that is too large */
-    uint32_t relation_count;             /* seen so far */
+    uint32_t node_limit, relation_limit; /* for numbers: the first one that is too large */
+    uint32_t relation_count;             /* found so far */
 };
 
-/* The next edge; *more false at the end. A line that is none, or a number that is too large, is GNN_EFORMAT with its
- * place. */
+/* Reads the next edge; *more is false at the end. Returns GNN_EFORMAT, with the place, for a line that is not an edge
+ * or a number that is too large. */
 GNN_MUST_CHECK enum gnn_status gnn_triples_next(struct gnn_triples *triples, struct gnn_triple_ids *ids,
                                                 struct gnn_triple *out, bool *more, struct gnn_err *err);
-/* For progress: edges of a NumPy file, bytes as stored of a text. */
+/* For progress: edges of a NumPy file, or stored bytes of a text file. */
 const char *gnn_triples_unit(const struct gnn_triples *triples);
 uint64_t gnn_triples_total(const struct gnn_triples *triples);
 uint64_t gnn_triples_done(const struct gnn_triples *triples);
