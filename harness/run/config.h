@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration of a run after defaults, preset and command line. One option table serves the parser, the help, the
- * record, the job files and the arguments that the supervisor gives its worker. */
+ * record, the job files and the arguments that the supervisor passes to its worker. */
 #ifndef GNN_RUN_CONFIG_H
 #define GNN_RUN_CONFIG_H
 
@@ -12,7 +12,8 @@
 enum { GNN_SETS_MAX = 48, GNN_SET_MAX = 128 };
 
 enum gnn_world_kind { GNN_WORLD_MEASURED, GNN_WORLD_SIMULATED };
-/* cgroup: the kernel, page cache included. program: the world's own allocations alone. */
+/* What enforces the memory limit. cgroup: the kernel, page cache included. program: only the world's own allocations
+ * are limited. */
 enum gnn_cap_kind { GNN_CAP_CGROUP, GNN_CAP_PROGRAM };
 enum gnn_evaluate { GNN_EVALUATE_NEVER, GNN_EVALUATE_LAST, GNN_EVALUATE_EACH };
 
@@ -24,16 +25,16 @@ struct gnn_run_config {
     uint32_t scale_divisor;
     uint32_t dim; /* 0: the only one prepared */
     enum gnn_id_width id_width;
-    char generate[GNN_TEXT_MAX]; /* options of the generator for a computed graph, "name=value,..." */
+    char generate[GNN_TEXT_MAX]; /* generator options for a computed graph, "name=value,..." */
 
     enum gnn_task_kind task;
-    enum gnn_decoder decoder; /* from here to candidates: of GNN_TASK_LINK */
+    enum gnn_decoder decoder; /* up to candidates: only for GNN_TASK_LINK */
     enum gnn_optimizer optimizer;
-    bool encoder; /* vectors are scored behind the model */
+    bool encoder; /* vectors are the output of the model */
     double embedding_lr;
     uint32_t negatives, chunks;
     double degree_share;
-    uint32_t candidates; /* that an edge is ranked among; 0: all nodes */
+    uint32_t candidates; /* nodes that an edge is ranked among; 0: all */
 
     enum gnn_model_kind model;
     uint32_t hidden, heads;
@@ -43,24 +44,24 @@ struct gnn_run_config {
 
     struct gnn_u32_list fanout;
     uint32_t batch_size, epochs, max_batches;
-    uint32_t batches; /* train so many after the warm-up and extrapolate; 0 = whole epochs */
-    uint32_t warmup;  /* mini-batches before them */
+    uint32_t batches; /* mini-batches to train after the warm-up, then extrapolate; 0 = whole epochs */
+    uint32_t warmup;  /* mini-batches of the warm-up */
     bool sample_only, floyd_biased;
     uint32_t workers;
-    uint32_t segments; /* 0: as many as workers */
+    uint32_t segments; /* 0: one per worker */
     uint64_t seed;
 
     enum gnn_world_kind world;
     char profile[GNN_TEXT_MAX];
-    char costs[GNN_TEXT_MAX]; /* "ideal", or a file of what released programs spend besides */
+    char costs[GNN_TEXT_MAX]; /* "ideal", or a file with the costs of released programs */
     char compute[GNN_TEXT_MAX];
     char fault[GNN_TEXT_MAX];     /* harness/run/fault_option.h; "" = none */
-    enum gnn_precision precision; /* of a GPU's products */
-    bool step_graphs;             /* a GPU's training step is launched as one graph */
+    enum gnn_precision precision; /* precision of a GPU's products */
+    bool step_graphs;             /* launch a GPU's training step as one graph */
     uint32_t compute_threads;
     enum gnn_ring_engine io_engine;
 
-    uint64_t memory_bytes; /* the cap; 0 = none */
+    uint64_t memory_bytes; /* memory limit; 0 = none */
     uint64_t swap_bytes;
     enum gnn_cap_kind cap_kind;
     uint64_t device_bps, device_iops;
@@ -68,10 +69,10 @@ struct gnn_run_config {
     bool cold;
     uint64_t time_limit_ns; /* 0 = none */
     enum gnn_evaluate evaluate;
-    uint64_t interval_ns; /* of the probes */
+    uint64_t interval_ns; /* interval of the probes */
     char db[GNN_TEXT_MAX];
-    char trace_loss[GNN_TEXT_MAX]; /* file for one line a step, or "" */
-    bool bound;                    /* count the bound behind the run */
+    char trace_loss[GNN_TEXT_MAX]; /* file with one line per step, or "" */
+    bool bound;                    /* compute the minimum reads after the run */
     bool json, details, quiet;
 
     uint32_t set_count;
@@ -80,35 +81,39 @@ struct gnn_run_config {
 
 /* ---- options.c ---- */
 
-extern const struct gnn_option gnn_run_options[]; /* every field above except sets */
-extern const char *const gnn_run_option_groups[];  /* the options' groups in the order of help, NULL behind */
+extern const struct gnn_option gnn_run_options[]; /* one for every field above except sets */
+extern const char *const gnn_run_option_groups[]; /* groups of options in the order of help; ends with NULL */
 
+/* Sets every option to its default, without sets. */
 void gnn_run_config_defaults(struct gnn_run_config *config);
 
-/* Appends "system.key=value"; GNN_EUSAGE when malformed or too many. gnn_system_configure checks the key. */
+/* Appends "system.key=value". GNN_EUSAGE: it is malformed, or there are too many. gnn_system_configure checks the
+ * key. */
 GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *text, struct gnn_err *err);
 
-/* Whether --compute is a model, so that there are no values: loss and accuracy stay unknown. */
+/* Returns whether --compute is a model. Nothing is computed then: loss and accuracy stay unknown. */
 bool gnn_compute_is_modelled(const struct gnn_run_config *config);
-/* Whether --compute is "cuda" or "cuda:N"; *device: N, 0 without. */
+/* Returns whether --compute is "cuda" or "cuda:N"; *device: N, or 0. */
 bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device);
 
-/* Segments of the training nodes: --segments, or one a worker. */
+/* Returns the number of segments of the training nodes: --segments, or one per worker. */
 uint32_t gnn_run_segments(const struct gnn_run_config *config);
 
-/* Width of features or vectors that the dataset is opened with: --dim, or what stands for it; 0: the only one there. */
+/* Returns the width of features or vectors that the dataset is opened with: --dim, or the option that replaces it. 0:
+ * the only width that is prepared. */
 uint32_t gnn_run_dim(const struct gnn_run_config *config);
 
-/* Whether --costs adds nothing to those of the profile. */
+/* Returns whether --costs adds nothing to the profile's costs. */
 bool gnn_run_costs_are_ideal(const struct gnn_run_config *config);
 
-/* Whether --device-readahead was given; *bytes: what, UINT64_MAX where it is no size. */
+/* Returns whether --device-readahead was given; *bytes: its value, UINT64_MAX if it is not a size. */
 bool gnn_run_readahead(const struct gnn_run_config *config, uint64_t *bytes);
 
-/* Mini-batches an epoch trains at most; 0 = all. */
+/* Returns the most mini-batches that an epoch trains; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);
 
-/* Whether the run's graph is computed (simulated world, a registry name) instead of read from a prepared dataset. */
+/* Returns whether the run's graph is computed (simulated world, a registry name) instead of read from a prepared
+ * dataset. */
 bool gnn_run_dataset_is_computed(const struct gnn_run_config *config);
 
 /* Writes the dataset's directory: config->dataset itself if it names a directory, else data_dir/NAME-1_K. */
@@ -116,16 +121,17 @@ void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t
 
 /* ---- checks.c ---- */
 
-/* Checks options against each other, the system's parameters, and what this build has; changes nothing. GNN_EUSAGE,
- * GNN_ENOTSUP with the option and what to say instead. */
+/* Checks options against each other, the system's parameters, and the features of this build; changes nothing.
+ * GNN_EUSAGE, GNN_ENOTSUP: the message has the option and the remedy. */
 GNN_MUST_CHECK enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err);
 
 /* ---- system.c ---- */
 
-/* Finds a system by name; GNN_EUSAGE names near misses and what this build has. */
+/* Finds a system by name. GNN_EUSAGE: the message has similar names and the systems of this build. */
 GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err);
 
-/* Makes the system's config from its defaults and this run's sets; free() it. */
+/* Makes the system's configuration from its defaults and this run's sets; free it with free(). GNN_EUSAGE: a parameter
+ * is unknown or its value is invalid. */
 GNN_MUST_CHECK enum gnn_status gnn_system_configure(const struct gnn_system *system,
                                                     const struct gnn_run_config *config, void **out,
                                                     struct gnn_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run's machine holds, for the files that make it up: machine_names.c what the words of a configuration stand
- * for, machine.c the world, the dataset and what the record asks, machine_compute.c the tensor back-end. A file of this
- * list calls those before it. Internal to them. */
+/* State of a run's machine, shared by the files that implement it. They are machine_names.c for the words of a
+ * configuration, machine.c for the world, the dataset and the usage, and machine_compute.c for the tensor back-end.
+ * Each file calls only those before it in this list. Internal to them. */
 #ifndef GNN_RUN_MACHINE_STATE_H
 #define GNN_RUN_MACHINE_STATE_H
 
@@ -17,34 +17,35 @@ struct gnn_machine {
     const struct gnn_run_config *config;
     bool simulated;
     struct gnn_run_faults faults;
-    struct gnn_profile *profile;    /* of the machine; NULL in the measured world */
-    struct gnn_profile slowed;      /* the same with --fault device-slowdown and --device-readahead applied */
-    struct gnn_profile *compute;    /* of --compute model:P; NULL without */
-    struct gnn_profile *calibrated; /* `this`, of the measured world; NULL: not calibrated */
+    struct gnn_profile *profile;    /* the machine's profile; NULL in the measured world */
+    struct gnn_profile slowed;      /* copy with --fault device-slowdown and --device-readahead applied */
+    struct gnn_profile *compute;    /* profile of --compute model:P; NULL without */
+    struct gnn_profile *calibrated; /* profile `this` of the measured world; NULL: not calibrated */
     struct gnn_world *inner, *faulty, *world;
-    struct gnn_read_times *read_times;         /* what world's reads are noted in */
+    struct gnn_read_times *read_times;         /* records the reads of world */
     struct gnn_synthetic *synthetic;           /* a computed graph … */
     struct gnn_dataset *dataset;               /* … or a prepared one */
-    struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* of the ranks that this process is */
-    uint64_t tensor_bytes;                     /* of a sole worker's back-end in the host's memory, once it is open */
-    void *other_processes;                     /* simulated world: their bytes, held against the cap */
-    struct gnn_virtual_series *series;         /* simulated world: what it has done so far */
+    struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* those of the ranks in this process */
+    uint64_t tensor_bytes;                     /* host memory of the only worker's back-end, once it is open */
+    void *other_processes;                     /* simulated world: their memory, charged to the limit */
+    struct gnn_virtual_series *series;         /* simulated world: time series so far */
     _Atomic uint64_t debt_ns;                  /* measured world: modelled host time not slept yet */
 };
 
 /* ---- machine_names.c ---- */
-/* Opens a profile from where data files are found, with the run's --costs in it, those of a piece at the run's scale;
- * `option` ("--profile") stands before what is wrong with the name. */
+/* Opens a profile from the data directories, with the costs of --costs added. Costs per piece of data are divided by
+ * the run's scale. `option` ("--profile") begins messages about the name. GNN_EUSAGE. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_open_profile(const struct gnn_run_config *config, const char *option,
                                                         const char *name, struct gnn_profile **out,
                                                         struct gnn_err *err);
-/* "model:P/cpu" to P and false, "model:P/gpu" and "model:P" to P and true. */
+/* Splits "model:P/cpu" into P and *gpu = false, "model:P/gpu" and "model:P" into P and *gpu = true. *named: the suffix
+ * was given. */
 void gnn_machine_split_compute(const char *compute, char *profile, size_t profile_bytes, bool *gpu, bool *named);
-/* Returns how many cores this process may run on. */
+/* Returns the number of cores that this process may use. */
 uint32_t gnn_machine_own_cores(void);
 
 /* ---- machine.c ---- */
-/* Lets the measured world allocate what the process leaves of the cap by now. */
+/* Sets the measured world's limit on allocations to what the process now leaves of the memory limit. */
 void gnn_machine_limit(struct gnn_machine *m);
 
 #endif

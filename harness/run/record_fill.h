@@ -12,25 +12,25 @@
 GNN_MUST_CHECK enum gnn_status gnn_record_list_config(const struct gnn_run_config *config, struct gnn_kv_list *out,
                                                       struct gnn_err *err);
 
-/* Fills what was asked for: identity, cap, configuration. */
+/* Fills what was requested: identity, memory limit, configuration. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
-/* Fills name, scale, width and digest of the dataset in dir, or of a computed one, so that a run that ends before it
- * is open is recorded with them. GNN_EUSAGE when --scale says another scale than the directory; errors of its meta
- * file. */
+/* Fills name, scale, width and digest of the dataset in dir, or of a computed one. A run that ends before its dataset
+ * is open is thus recorded with them. GNN_EUSAGE: --scale differs from the directory's scale. Otherwise errors of its
+ * meta file. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_dataset(const struct gnn_run_config *config, const char *dir,
                                                        struct gnn_run_record *run, struct gnn_err *err);
 
-/* Fills what is known once dataset and system are open. */
+/* Fills what is known once dataset and system are open. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
-/* Fills accuracies, or the ranks of links. */
+/* Fills accuracies, or the ranks of link prediction. */
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out);
 
-/* Fills a finished epoch; before and after are the group's readings around it, stolen_ns what a hypervisor took from
- * all cores between them (GNN_UNKNOWN: not told). */
+/* Fills a finished epoch. before and after: the group's readings around it. stolen_ns: time that a hypervisor took from
+ * all cores between them; GNN_UNKNOWN: not reported. */
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                            const struct gnn_group_reading *after, uint64_t stolen_ns, struct gnn_record_epoch *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run is valid or it has no number: the table of checks made on every run that ended. */
+/* Validity checks of a run that ended. An invalid run has no times. */
 #ifndef GNN_RUN_VALIDITY_H
 #define GNN_RUN_VALIDITY_H
 
@@ -9,17 +9,17 @@
 /* Name of the figure of an epoch that counts the seeds trained. */
 #define GNN_FIGURE_SEEDS "trained_seeds"
 
-/* What the checks need besides the record. */
+/* What the checks need in addition to the record. */
 struct gnn_validity_facts {
-    uint64_t batches_expected, seeds_expected; /* of an epoch, as harness/system/intent.h says; maybe unknown */
-    uint64_t peak_bytes;                       /* of memory over the whole run, evaluation included; GNN_UNKNOWN */
-    bool trained_otherwise; /* some epoch trained other mini-batches than it sampled; the first of them: */
+    uint64_t batches_expected, seeds_expected; /* of an epoch, from harness/system/intent.h; may be unknown */
+    uint64_t peak_bytes;    /* peak memory of the whole run, evaluation included; may be GNN_UNKNOWN */
+    bool trained_otherwise; /* an epoch trained other mini-batches than it sampled; the first one is: */
     uint64_t trained_otherwise_epoch;
-    bool direct; /* every explicit read of the system is to go past the page cache */
+    bool direct; /* every explicit read of the system must bypass the page cache */
 };
 
-/* Applies every check to a run whose worker ended well; appends a reason per failed check and returns how
- * many. */
+/* Applies all checks to a run whose worker ended without an error. Appends a reason per failed check and returns their
+ * number. */
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run);
 

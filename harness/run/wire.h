@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a worker tells its supervisor: fixed-size messages over a pipe. Both ends are the same executable, so
- * a message is the bytes of a struct; a header with a magic word catches anything else. The supervisor talks
- * back with single bytes on a second pipe, whose end of file (the supervisor died) means stop as well. */
+/* Messages of a worker to its supervisor: fixed-size structs over a pipe. Both ends are the same executable, so a
+ * message is the bytes of a struct. A header with a magic word detects anything else. The supervisor answers with
+ * single bytes on a second pipe. The end of that pipe, when the supervisor has died, means stop, too. */
 #ifndef GNN_RUN_WIRE_H
 #define GNN_RUN_WIRE_H
 
@@ -12,7 +12,7 @@
 #include "harness/system/intent.h"
 #include "harness/system/system.h"
 
-/* The worker finds its pipes at these numbers. */
+/* File descriptors of the worker's pipes. */
 enum { GNN_WORKER_OUT_FD = 3, GNN_WORKER_CONTROL_FD = 4 };
 
 enum {
@@ -32,14 +32,13 @@ enum gnn_wire_type {
     GNN_WIRE_ERROR
 };
 
-/* GO answers EPOCH_BEGIN and EPOCH_END, at which the worker stands still: what the supervisor reads of the
- * group and of the page cache in between is the epoch's alone, not the evaluation's. Anything else means
- * stop. */
+/* GO answers EPOCH_BEGIN and EPOCH_END. The worker pauses until it arrives. What the supervisor reads of the group and
+ * of the page cache thus belongs to the epoch alone, without evaluation. Any other byte means stop. */
 enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't', GNN_COMMAND_GO = 'g' };
 
 enum { GNN_WIRE_RULES_MAX = 8 };
 
-/* Parameters at 0 that a rule of the system gave a number. */
+/* Parameters at 0 that a rule of the system replaced by a number. */
 struct gnn_wire_rules {
     uint32_t count;
     struct {
@@ -49,16 +48,16 @@ struct gnn_wire_rules {
 };
 
 struct gnn_wire_opened {
-    struct gnn_dataset dataset; /* its pointers are the worker's, and NULL here */
+    struct gnn_dataset dataset; /* its pointers are NULL */
     struct gnn_intent intent;
     char profile_digest[40];  /* "" without a profile */
-    char costs_digest[40];    /* "" where costs are ideal */
-    uint64_t readahead_bytes; /* of a modelled machine's device; GNN_UNKNOWN: the machine is this one */
+    char costs_digest[40];    /* "" if costs are ideal */
+    uint64_t readahead_bytes; /* of a modelled machine's device; GNN_UNKNOWN: measured world */
     uint64_t plan_fixed_bytes, plan_batches_bytes;
     struct gnn_wire_rules rules;
-    uint64_t parameters;    /* of the model */
-    uint64_t open_ns;       /* the system's open: calibration, preprocessing */
-    bool flushes_denormals; /* harness/base/denormals.h: the worker, and so the threads it started */
+    uint64_t parameters;    /* number of the model's parameters */
+    uint64_t open_ns;       /* time of the system's open: calibration, preprocessing */
+    bool flushes_denormals; /* harness/base/denormals.h: for the worker and so for the threads it started */
 };
 
 struct gnn_wire_progress {
@@ -66,71 +65,71 @@ struct gnn_wire_progress {
     double loss;
 };
 
-/* --batches N: what the whole epoch would take (harness/run/worker/extrapolate.h). */
+/* --batches N: estimated time of the whole epoch (harness/run/worker/extrapolate.h). */
 struct gnn_extrapolation {
-    uint64_t full_ns;         /* warm-up as it was, all others at the mean */
+    uint64_t full_ns;         /* the warm-up as measured, all other mini-batches at the mean */
     uint64_t low_ns, high_ns; /* 95 % interval of the mean (Student's t over the groups), for the same sum */
-    uint32_t warmup, used;    /* mini-batches */
+    uint32_t warmup, used;    /* numbers of mini-batches */
 };
 
-/* What the run has used so far. Of a modelled machine everything is the model's, and the group too, which in the
- * measured world is read from outside (unknown here). */
+/* What the run has used so far. On a modelled machine all values are the model's, group included. In the measured world
+ * the group is unknown here, because the supervisor reads it. */
 struct gnn_machine_usage {
     bool modelled_machine;
-    uint64_t cpu_ns; /* of the whole process */
+    uint64_t cpu_ns; /* CPU time of the whole process */
     uint64_t major_faults;
     uint64_t page_hits, page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
     struct gnn_group_reading group;
-    struct gnn_sizes device_reads; /* of a modelled machine: how large the requests were that its device read */
+    struct gnn_sizes device_reads; /* on a modelled machine: sizes of the device's read requests */
 };
 
 struct gnn_wire_epoch {
     uint64_t epoch;
     uint64_t wall_ns;
     struct gnn_machine_usage before, after;
-    bool has_device;                /* the back-end has a device, or models one */
-    struct gnn_device_times device; /* of the epoch */
+    bool has_device;                /* the back-end has a device or models one */
+    struct gnn_device_times device; /* times of the epoch */
     bool has_values;                /* false: compute was modelled, there is no loss */
     bool extrapolated;
-    bool trained_otherwise;         /* the digests of the spots, sampled and trained, differ */
+    bool trained_otherwise;         /* digests of the spots, as sampled and as trained, differ */
     uint64_t spots;                 /* mini-batches whose digest was compared (gnn_is_spot) */
     struct gnn_extrapolation full;  /* --batches: the whole epoch */
-    struct gnn_percentiles batches; /* from one training step's end to the next, the first from the start; of rank 0 */
-    struct gnn_percentiles reads;   /* how long reads of storage took, of all ranks (storage/read_times.h) */
-    struct gnn_sizes read_sizes;    /* and how large they were */
+    struct gnn_percentiles batches; /* times between ends of training steps of rank 0, the first from the start */
+    struct gnn_percentiles reads;   /* durations of reads from storage, all ranks (storage/read_times.h) */
+    struct gnn_sizes read_sizes;    /* sizes of these reads */
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };
 
-/* How well a split's edges ranked (model/ranking.h); NAN where it is empty. */
+/* Ranking quality of a split's edges (model/ranking.h); NAN if it is empty. */
 struct gnn_link_quality {
-    double mrr;                     /* among all nodes without those that make a true edge; or among sampled ones */
-    double raw_mrr;                 /* with them; NAN where candidates were sampled */
+    double mrr;                     /* among all nodes except those that make a true edge; or among sampled ones */
+    double raw_mrr;                 /* among all nodes; NAN if candidates were sampled */
     double hits_1, hits_3, hits_10; /* as mrr */
 };
 
 struct gnn_wire_accuracy {
     uint64_t epoch;
-    double valid, test; /* shares in [0, 1]; NAN where the split is empty */
-    bool links;         /* the task has ranks instead: */
+    double valid, test; /* shares in [0, 1]; NAN if the split is empty */
+    bool links;         /* the task has link rankings instead: */
     struct gnn_link_quality valid_links, test_links;
 };
 
 enum { GNN_WIRE_POINTS = 16 };
 
-/* Intervals of a simulated run's time series, told at its end. */
+/* Intervals of a simulated run's time series, sent at its end. */
 struct gnn_wire_series {
     uint32_t count;
     struct gnn_series_point points[GNN_WIRE_POINTS];
 };
 
 struct gnn_wire_done {
-    uint64_t model_hash; /* over every parameter's bits */
+    uint64_t model_hash; /* over the bits of all parameters */
     uint64_t allocated_peak_bytes;
-    uint64_t clock_ns; /* the world's own, at the end */
+    uint64_t clock_ns; /* the world's clock at the end */
 };
 
-/* One of several workers ended without a word; the one that noticed kills them all next. */
+/* One of several workers ended without leaving its group of ranks. The process that noticed kills all of them next. */
 struct gnn_wire_rank_lost {
     uint32_t rank;
     int wait_status;
@@ -142,7 +141,7 @@ struct gnn_wire_message {
     union {
         struct gnn_wire_opened opened;
         struct gnn_wire_progress progress;
-        struct gnn_wire_epoch epoch; /* EPOCH_BEGIN fills epoch.epoch only */
+        struct gnn_wire_epoch epoch; /* EPOCH_BEGIN sets only epoch.epoch */
         struct gnn_wire_accuracy accuracy;
         struct gnn_wire_series series;
         struct gnn_wire_done done;
@@ -151,13 +150,13 @@ struct gnn_wire_message {
     } as;
 };
 
-/* A worker that has sent one message goes on training: it never waits for the supervisor to read. */
+/* A worker continues to train after it has sent a message: it never waits for the supervisor to read. */
 _Static_assert(sizeof(struct gnn_wire_message) <= GNN_WIRE_BYTES_MAX, "a message fits into an empty pipe");
-/* Writes the whole message; GNN_EIO if the other end is gone. */
+/* Writes the whole message. GNN_EIO: the other end is closed. */
 GNN_MUST_CHECK enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message, struct gnn_err *err);
 
-/* Reads one whole message. *end is true at a clean end of file; a torn message is GNN_ESHORT (the worker was
- * killed). */
+/* Reads one whole message. *end is true at a clean end of file. GNN_ESHORT: the message is incomplete, because the
+ * worker was killed. */
 GNN_MUST_CHECK enum gnn_status gnn_wire_receive(int fd, struct gnn_wire_message *message, bool *end,
                                                 struct gnn_err *err);
 
