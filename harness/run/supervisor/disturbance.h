@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What others did to a run while it lasted: another file in the place of one that it reads, another cap, its worker
- * taken out of its group, or stopped. None of it is seen by the worker; all of it makes figures that are not those
- * of the configuration. One at a time, on the supervisor's thread. */
+/* Detects what others did to a run while it lasted. A file that it reads was replaced, its memory limit was changed, or
+ * its worker was moved out of its group or stopped. The worker notices none of these, but they make figures that the
+ * configuration does not describe. One at a time, on the supervisor's thread. */
 #ifndef GNN_RUN_DISTURBANCE_H
 #define GNN_RUN_DISTURBANCE_H
 
@@ -20,18 +20,18 @@ struct gnn_disturbance {
     uint32_t file_count;
     const char *group; /* name of the control group; NULL: none */
     bool cap_changed, left_group, stopped;
-    uint32_t reasons; /* appended to the record */
+    uint32_t reasons; /* number appended to the record */
 };
 
-/* Notes the dataset's files as they are: topology, labels, splits and the features of that width (GNN_UNKNOWN:
+/* Records the state of the dataset's files: topology, labels, splits and the features of width `dim` (GNN_UNKNOWN:
  * none). */
 void gnn_disturbance_start(struct gnn_disturbance *d, const char *dataset_dir, uint64_t dim);
 
-/* Looks at the worker and the limit of its group, and appends to the record's reasons what is new. The worker must be
- * alive: one that ended and was not reaped yet is in no group. */
+/* Checks the worker and the limit of its group, and appends new findings to the record's reasons. The worker must be
+ * alive, because one that has ended is in no group even before it is reaped. */
 void gnn_disturbance_look(struct gnn_disturbance *d, pid_t worker, uint64_t limit_bytes, struct gnn_run_record *run);
 
-/* Compares the files at the end. */
+/* Compares the files at the end, and appends a reason if one has changed. */
 void gnn_disturbance_end(struct gnn_disturbance *d, struct gnn_run_record *run);
 
 #endif
