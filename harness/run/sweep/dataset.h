@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The generated datasets that cells of a sweep read. Imports and datasets named by a directory are the user's. */
+/* The generated datasets that run configurations of a sweep need. The user provides imports and datasets that are named
+ * by a directory. */
 #ifndef GNN_RUN_SWEEP_DATASET_H
 #define GNN_RUN_SWEEP_DATASET_H
 
@@ -7,13 +8,13 @@
 
 #include <stdatomic.h>
 
-/* Tells in *bytes how much disk the registry dataset of the run would still take, 0 when it is there with the widths
- * of the run, or when the run needs none on a disk. Errors of the registry and of a meta file. */
+/* Computes in *bytes the disk space that is still needed for the registry dataset of the run. 0: it exists with the
+ * run's widths, or the run needs none on disk. Errors of the registry and of a meta file. */
 GNN_MUST_CHECK enum gnn_status gnn_sweep_dataset_missing(const struct gnn_run_config *config, uint64_t *bytes,
                                                          struct gnn_err *err);
 
-/* Generates it, or adds the width that it lacks, with progress on a terminal; nothing when it is there. stop: as
- * gnn_prepare_job's. */
+/* Generates the dataset or adds the missing width, with progress on a terminal. Does nothing if it exists. stop: as in
+ * gnn_prepare_job. Errors as gnn_prepare_generate. */
 GNN_MUST_CHECK enum gnn_status gnn_sweep_dataset_prepare(const struct gnn_run_config *config, const atomic_bool *stop,
                                                          struct gnn_err *err);
 

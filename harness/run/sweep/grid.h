@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands behind a key of a job file, as the values it runs through.
+/* The values of a key in a job file:
  *
- *   a | b            both, of any option
- *   a, b, c          likewise, but of options whose own values hold no commas (fan-outs, plans of faults and file names
- *                    do)
- *   1..8             whole numbers and sizes: every one; 10..50+20: in steps; 8G..128G*2: by a factor. The last one is
- *                    the largest that is not beyond the end */
+ *   `a | b`    Both, for any option.
+ *   `a, b, c`  All, for options whose own values have no commas. Fan-outs, fault plans and file names do have commas.
+ *   `1..8`     Every whole number or size in the range. `10..50+20` has a step, `8G..128G*2` a factor. The last value
+ *              is the largest that does not exceed the end. */
 #ifndef GNN_RUN_SWEEP_GRID_H
 #define GNN_RUN_SWEEP_GRID_H
 
@@ -18,13 +17,14 @@ struct gnn_grid_values {
     char of[GNN_GRID_VALUES_MAX][GNN_TEXT_MAX];
 };
 
-/* The option of a run, or the parameter of a system ("system.name"), of that name; NULL: there is none. */
+/* Returns the option of a run, or the parameter of a system ("system.name"), or NULL if there is none of this name. */
 const struct gnn_option *gnn_grid_option(const char *name);
 
-/* Whether one of them is the text. */
+/* Returns whether one of the values equals the text. */
 bool gnn_grid_has(const struct gnn_grid_values *values, const char *text);
 
-/* option NULL: only bars part values. GNN_EUSAGE: too many or too long values, a range that is none. */
+/* Splits the text into values. option NULL: only bars separate values. GNN_EUSAGE: too many or too long values, or an
+ * invalid range. */
 GNN_MUST_CHECK enum gnn_status gnn_grid_values(const struct gnn_option *option, const char *text,
                                                struct gnn_grid_values *out, struct gnn_err *err);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Job files: a grid of runs as data, in the shape of fio's. INI (harness/base/ini.h):
+/* Job files: a grid of runs as data, similar to fio's. The format is INI (harness/base/ini.h):
  *
- *   [global]                    what every section begins with
- *   include = common.ini        puts that file's [global] here; in [global] its sections are run too, before these
- *   [name]                      one case; keys are options of `oocgnn run`, or system.key
- *   memory = 8G..128G*2         a key with several values (harness/run/sweep/grid.h) makes a grid of the case
+ *   `[global]`              Entries with which every section begins.
+ *   `include = common.ini`  Inserts the [global] of that file. In [global], the sections of that file are run, too,
+ *                           before those of this file.
+ *   `[name]`                One case. Keys are options of `oocgnn run`, or system.key.
+ *   `memory = 8G..128G*2`   A key with several values (harness/run/sweep/grid.h) makes a grid of the case.
  *
- * A later entry of a name replaces an earlier one. A file is looked for beside the one that includes it. */
+ * If a name is given twice, the last entry wins. The path of an included file is relative to the including file. */
 #ifndef GNN_RUN_SWEEP_JOB_FILE_H
 #define GNN_RUN_SWEEP_JOB_FILE_H
 
@@ -17,8 +18,8 @@
 struct gnn_job_cell {
     char section[GNN_NAME_MAX];
     struct gnn_run_config config; /* checked and resolved, unless it is refused */
-    struct gnn_kv_list choices;   /* every key of the case with the value it has here, as the file writes it */
-    char refusal[GNN_ERR_MAX];    /* why there can be no such run; "" */
+    struct gnn_kv_list choices;   /* all keys of the case with their values here, as written in the file */
+    char refusal[GNN_ERR_MAX];    /* why this configuration cannot be run; "": it can */
 };
 
 struct gnn_job {
@@ -26,24 +27,24 @@ struct gnn_job {
     uint32_t count, room;
 };
 
-/* All may be NULL. Lists of words end with NULL. */
+/* Options of gnn_job_open. Every pointer may be NULL; lists of words end with NULL. */
 struct gnn_job_options {
-    const struct gnn_kv_list *overrides; /* win over the file; a value of NULL takes the key out */
-    const char *const *other_sections;   /* of the file that are no cases */
-    const char *const *other_keys;       /* that are no options: kept among the choices alone */
-    bool keep_refused;                   /* a combination that cannot be run is a cell with its refusal, no error */
-    bool pass_without_system;            /* a case that names no system is none */
-    bool foreign_keys; /* keys are another program's: kept among the choices alone, and only bars part their values */
+    const struct gnn_kv_list *overrides; /* replace the file's values; a value of NULL removes the key */
+    const char *const *other_sections;   /* sections of the file that are not cases */
+    const char *const *other_keys;       /* keys that are not options: kept only in the choices */
+    bool keep_refused;        /* keep a combination that cannot be run, with its refusal, instead of an error */
+    bool pass_without_system; /* a case without a system is skipped */
+    bool foreign_keys;        /* keys belong to another program: kept only in the choices; only bars separate values */
 };
 
-/* Reads the file and makes every combination, the last key turning fastest. GNN_EUSAGE names file, line or case, and
- * what is wrong; GNN_ENOENT a file that is not there. */
+/* Reads the file and makes every combination of values; the last key changes fastest. *out is the caller's to close.
+ * GNN_EUSAGE: the message has file, line or case, and the reason. GNN_ENOENT: a file does not exist. */
 GNN_MUST_CHECK enum gnn_status gnn_job_open(const char *path, const struct gnn_job_options *options,
                                             struct gnn_job **out, struct gnn_err *err);
 void gnn_job_close(struct gnn_job *job); /* accepts NULL */
 
-/* Drops every case whose key has none of these values. A case without the key stays where it is a system's parameter,
- * which other systems do not have, and goes where it is an option of every run. */
+/* Removes every case whose value of `key` is not among `values`. A case without the key stays if the key is a system's
+ * parameter, which other systems lack. It is removed if the key is an option of a run. */
 void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What the database of a cell already knows of it. A database that is not there knows nothing. */
+/* Looks up earlier runs of a run configuration in its database. A missing database counts as empty. */
 #ifndef GNN_RUN_SWEEP_LOOKUP_H
 #define GNN_RUN_SWEEP_LOOKUP_H
 
 #include "harness/record/earlier.h"
 #include "harness/run/config.h"
 
-/* Finds the finished runs of exactly this configuration, by this build or by any; as gnn_db_find_done. */
+/* Finds the finished runs of exactly this configuration, made by this build or by any, as gnn_db_find_done. */
 GNN_MUST_CHECK enum gnn_status gnn_sweep_find(const struct gnn_run_config *config, bool any_build, uint32_t max,
                                               int64_t *ids, uint32_t *count, struct gnn_err *err);
 
-/* What earlier runs say the cell will take. */
+/* Estimates time and disk space of the configuration from earlier runs, as gnn_db_cost. */
 GNN_MUST_CHECK enum gnn_status gnn_sweep_cost(const struct gnn_run_config *config, struct gnn_run_cost *out,
                                               struct gnn_err *err);
 
-/* The same of what is no system's run, in the database at path. */
+/* The same for runs that are not those of a system, in the database at `path`. */
 GNN_MUST_CHECK enum gnn_status gnn_wanted_find(const char *path, const struct gnn_wanted_run *wanted, uint32_t max,
                                                int64_t *ids, uint32_t *count, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_wanted_cost(const char *path, const struct gnn_wanted_run *wanted,

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which a sweep's cells are run, so that what is compared is run side by side: a slow hour of the machine
- * meets every system alike. */
+/* The order in which a sweep's run configurations are run. Those that are compared are run next to each other, so a
+ * slow hour of the machine affects all systems alike. */
 #ifndef GNN_RUN_SWEEP_ORDER_H
 #define GNN_RUN_SWEEP_ORDER_H
 
 #include "harness/run/sweep/job_file.h"
 
-/* Cells by workload (GNN_IDENTITY_WORKLOAD): those of one stand together, in the order of the job file. */
+/* Run configurations grouped by workload (GNN_IDENTITY_WORKLOAD), within a group in the order of the job file. */
 struct gnn_sweep_order {
     uint32_t count;
-    uint32_t *cells;  /* (count) */
-    uint32_t *groups; /* (count) number of the workload of each entry of cells, ascending */
+    uint32_t *cells;  /* (count) indices of the job's run configurations */
+    uint32_t *groups; /* (count) number of each one's workload, ascending */
 };
 
-/* GNN_ENOMEM; errors of gnn_run_identity. A refused cell is a workload of its own. */
+/* Makes the order; on an error nothing is left open. A refused configuration is a workload of its own. GNN_ENOMEM,
+ * errors of gnn_run_identity. */
 GNN_MUST_CHECK enum gnn_status gnn_sweep_order_open(const struct gnn_job *job, struct gnn_sweep_order *out,
                                                     struct gnn_err *err);
-void gnn_sweep_order_close(struct gnn_sweep_order *order); /* accepts a zeroed one */
+void gnn_sweep_order_close(struct gnn_sweep_order *order); /* accepts a zeroed struct */
 
-/* Writes the cells of one round of repetitions (from 0): workload by workload, in every second round the cells of each
- * from the last to the first, so that no system always goes before another. */
+/* Writes the order of one round of repetitions (from 0), workload by workload. In every second round the configurations
+ * of each workload are reversed, so that no system always precedes another. */
 void gnn_sweep_round(const struct gnn_sweep_order *order, uint32_t round, uint32_t *cells);
 
 #endif
