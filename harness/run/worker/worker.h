@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker: born inside its cgroup, it opens the world, dataset, model and system, trains, and streams what
- * happens to the supervisor. It is this executable started again as `oocgnn --worker`, so nothing of the
- * supervisor's memory or threads comes along. */
+/* The worker: born in its control group, it opens the world, dataset, model and system, trains, and sends messages to
+ * the supervisor. It is this executable started again as `oocgnn --worker`, so it inherits no memory or threads of the
+ * supervisor. */
 #ifndef GNN_RUN_WORKER_H
 #define GNN_RUN_WORKER_H
 
