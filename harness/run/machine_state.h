@@ -33,8 +33,9 @@ struct gnn_machine {
 };
 
 /* ---- machine_names.c ---- */
-/* Opens a profile from the data directories, with the costs of --costs added. Costs per piece of data are divided by
- * the run's scale. `option` ("--profile") begins messages about the name. GNN_EUSAGE. */
+/* Opens a profile from the data directories, with the costs of --costs added. Costs of a mini-batch's step and of a
+ * process start do not depend on its size; they are divided by the run's scale. `option` ("--profile") begins messages
+ * about the name. GNN_EUSAGE. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_open_profile(const struct gnn_run_config *config, const char *option,
                                                         const char *name, struct gnn_profile **out,
                                                         struct gnn_err *err);
