@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws which positions of a neighbour list a node samples. All randomness of sampling is here.
  *
- * This is Floyd's method (Bentley and Floyd, CACM 30(9), 1987). For j = g - s … g - 1 it draws t uniformly from [0, j].
- * It takes t, or j if t is taken already. Released samplers (torch_sparse's sample_adj, used by PyG+, Ginex and
+ * This is Floyd's method (Bentley and Floyd, CACM 30(9), 1987). For j = g - s .. g - 1 it draws t uniformly from [0,
+ * j]. It takes t, or j if t is taken already. Released samplers (torch_sparse's sample_adj, used by PyG+, Ginex and
  * GNNDrive) draw t from [0, j): the argument `biased`. */
 #ifndef GNN_SAMPLE_DRAW_H
 #define GNN_SAMPLE_DRAW_H

@@ -15,8 +15,7 @@
 
 /* What a rank reports to rank 0 about an epoch. */
 struct gnn_rank_report {
-    struct gnn_epoch_result
-        result; /* names of figures are literals: they have the same addresses in a forked process */
+    struct gnn_epoch_result result; /* names of figures are literals: the same addresses in a forked process */
     struct gnn_device_times device; /* this rank's own device, if it has one */
     uint64_t cpu_ns, major_faults;  /* this rank's own process; 0 for a thread */
     uint64_t spots;                 /* as in struct gnn_wire_epoch */
