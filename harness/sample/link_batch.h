@@ -18,9 +18,8 @@ struct gnn_negative_config {
     uint64_t seed;
     uint32_t count;      /* negatives of a chunk on each side */
     uint32_t chunks;     /* number of chunks of a mini-batch; edges of a chunk share their negatives */
-    double degree_share; /* share of the negatives that are ends of the mini-batch's own edges on that side, so nodes
-                          * are
-                          * drawn in proportion to their edges; the others are uniform */
+    double degree_share; /* share of negatives that are ends of the mini-batch's own edges on that side, so nodes
+                          * are drawn in proportion to their edges; the others are uniform */
 };
 
 /* Returns how many of `count` negatives are ends of edges. The others are uniform. */
