@@ -47,6 +47,28 @@ void gnn_text_make_plain(char *text)
     }
 }
 
+const char *gnn_shell_word(const char *word, char *out, size_t out_bytes)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+    size_t used = 0;
+    assert(out_bytes > 0);
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        (void)snprintf(out, out_bytes, "%s", word);
+        return out;
+    }
+    out[0] = '\0';
+    for (const char *at = word; used < out_bytes && (at == word || at[-1] != '\0'); at++) {
+        const char *const before = at == word ? "'" : "";
+        if (*at == '\0')
+            used += (size_t)snprintf(out + used, out_bytes - used, "%s'", before);
+        else if (*at == '\'')
+            used += (size_t)snprintf(out + used, out_bytes - used, "%s'\\''", before);
+        else
+            used += (size_t)snprintf(out + used, out_bytes - used, "%s%c", before, *at);
+    }
+    return out;
+}
+
 const char *gnn_text_short_number(const char *value, char out[GNN_SHORT_NUMBER_BYTES])
 {
     enum { DIGITS = 12 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts from outside (names in a meta file, somebody else's database) on their way to a terminal, JSON or a plot. */
+/* Texts from outside (names in a meta file, somebody else's database) on their way to a terminal, JSON, a plot or a
+ * shell. */
 #ifndef GNN_BASE_PLAIN_TEXT_H
 #define GNN_BASE_PLAIN_TEXT_H
 
@@ -13,6 +14,10 @@ const char *gnn_text_plain(const char *text, char *out, size_t out_bytes);
 
 /* The same in place, line ends kept. */
 void gnn_text_make_plain(char *text);
+
+/* Writes `word` to `out` as a shell reads it as one word, in quotes only if it needs them; returns out. A word that
+ * does not fit is cut. For commands in messages, which are pasted. */
+const char *gnn_shell_word(const char *word, char *out, size_t out_bytes);
 
 enum { GNN_SHORT_NUMBER_BYTES = 32 };
 

@@ -3,12 +3,14 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/base/near_miss.h"
+#include "harness/base/plain_text.h"
 #include "harness/cli/help.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,21 +187,13 @@ enum gnn_status gnn_cli_check_recipe(const char *path, struct gnn_err *err)
     return gnn_cli_check_file("--recipe", path, "`oocgnn stats DATASET --recipe-from FILE` writes one", err);
 }
 
-/* Prints a word that a shell takes for one, in quotes only if it needs them. */
+/* Prints a word that a shell takes for one. */
 static void print_word(const char *word, FILE *out)
 {
-    static const char *const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
-    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
-        (void)fputs(word, out);
-        return;
-    }
-    (void)fputc('\'', out);
-    for (; *word != '\0'; word++)
-        if (*word == '\'')
-            (void)fputs("'\\''", out);
-        else
-            (void)fputc(*word, out);
-    (void)fputc('\'', out);
+    const size_t bytes = 4 * strlen(word) + 3; /* all quotes, each of which takes four */
+    char *const text = malloc(bytes);
+    (void)fputs(text != NULL ? gnn_shell_word(word, text, bytes) : word, out);
+    free(text);
 }
 
 void gnn_cli_print_words(const struct gnn_command_words *words, const char *more, FILE *out)
