@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations under way, by the time they end: the requests inside a device, the reads inside a ring.
+/* Operations in progress, ordered by their end: the requests in a device, the reads in a ring.
  *
- * A circular array kept in order. Ends arrive nearly in order (a device answers almost first come, first served), so an
- * entry moves past few others on its way in from the back; what is there at once goes in at the front. Equal times
- * leave in the order they came. */
+ * A sorted circular array. Ends arrive nearly in order, because a device answers almost first come, first served. So an
+ * entry added at the back passes few others. An entry that ends before all others is added at the front. Entries with
+ * equal times leave in the order of their arrival. */
 #ifndef GNN_SIM_TIME_QUEUE_H
 #define GNN_SIM_TIME_QUEUE_H
 
@@ -20,10 +20,10 @@ struct sim_timed {
 struct sim_time_queue {
     struct sim_timed *entries; /* (mask + 1) */
     uint32_t mask;
-    uint32_t head, count; /* entry k lies at (head + k) & mask */
+    uint32_t head, count; /* entry k is at (head + k) & mask */
 };
 
-/* Room for at least `entries`. */
+/* Opens a queue with room for at least `entries`, or returns false if memory is exhausted. */
 GNN_MUST_CHECK static inline bool sim_time_queue_open(struct sim_time_queue *queue, uint32_t entries)
 {
     uint32_t room = 16;
@@ -44,7 +44,7 @@ static inline struct sim_timed *sim_time_queue_at(const struct sim_time_queue *q
     return &queue->entries[(queue->head + k) & queue->mask];
 }
 
-/* Doubles the room. Out of memory here cannot be reported to a caller; the process aborts. */
+/* Doubles the room. If memory is exhausted the process aborts, because no caller could handle the error. */
 static inline void sim_time_queue_grow(struct sim_time_queue *queue)
 {
     struct sim_time_queue wider;
@@ -75,7 +75,7 @@ static inline void sim_time_queue_add(struct sim_time_queue *queue, uint64_t tim
     *sim_time_queue_at(queue, k) = added;
 }
 
-/* The earliest; NULL when there is none. */
+/* Returns the earliest entry, or NULL if there is none. */
 static inline const struct sim_timed *sim_time_queue_first(const struct sim_time_queue *queue)
 {
     return queue->count > 0 ? &queue->entries[queue->head] : NULL;
