@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of an open modelled back-end, and the functions that the files of this folder share. They are memory.c
  * (memory of the GPU, registered host memory) and timeline.c (start and end of ops and copies). Above these are lists.c
- * (a mini-batch's lists, a training step) and modelled.c (open, close, the ops, the table). A file calls only files
- * named before it. */
+ * (a mini-batch's lists, a training step) and modelled.c (open, close, the ops, the table). Of these files each calls
+ * only those before it. */
 #ifndef GNN_TENSOR_MODELLED_STATE_H
 #define GNN_TENSOR_MODELLED_STATE_H
 

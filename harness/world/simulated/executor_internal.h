@@ -100,7 +100,7 @@ struct sim_executor {
 void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind);
 /* Wakes the blocked thread, which continues wake_latency_ns from now. This costs the running thread wake_ns. */
 void sim_wake(struct sim_executor *ex, struct gnn_thread *thread);
-/* Lets the blocked thread continue at deadline_ns, unless sim_wake is called earlier. */
+/* Lets the blocked thread continue at deadline_ns. A caller that wakes it earlier cancels this with sim_cancel_wake. */
 void sim_wake_at(struct sim_executor *ex, struct gnn_thread *thread, uint64_t deadline_ns);
 void sim_cancel_wake(struct sim_executor *ex, struct gnn_thread *thread);
 

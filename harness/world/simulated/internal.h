@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a simulated world, for the files of this folder. A file calls only files named before it: executor.c
- * (clock and threads), locks.c, touched.c (touched pages), memory.c (allocations). Above these are inode.c (bytes of
- * one file), cached.c (buffered reads, page faults) and files.c (names, direct I/O). They are followed by map.c
- * (mappings), ring.c (rings) and simulated.c, which opens all of them. */
+/* The parts of a simulated world, for the files of this folder. Of the following files each calls only those before it:
+ * executor.c (clock and threads), locks.c, touched.c (touched pages), memory.c (allocations). Above these are inode.c
+ * (bytes of one file), cached.c (buffered reads, page faults) and files.c (names, direct I/O). They are followed by
+ * map.c (mappings), ring.c (rings) and simulated.c, which opens all of them. */
 #ifndef GNN_SIM_INTERNAL_H
 #define GNN_SIM_INTERNAL_H
 
