@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What only a whole run under a memory cgroup can show, with the kernel as the witness: device bytes against
  * page faults and against requests, what stays in the page cache, the charge against the plan, and equal
- * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; DiskGNN: 9, 13; models: 5). */
+ * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; DiskGNN: 9, 13;
+ * docs/invariants-harness.md, Models: 5). */
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finite differences in double precision (docs/invariants.md, models: 1 to 4): the reference back-end
+/* Finite differences in double precision (docs/invariants-harness.md, Models: 1 to 4): the reference back-end
  * and the models compiled with gnn_real = double. */
 #include "harness/model/layer.h"
 #include "tests/support/toy_block.h"

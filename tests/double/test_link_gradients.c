@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finite differences in double precision of link prediction: node vectors, relations, and an encoder's input and
- * parameters behind them (docs/invariants.md, models). */
+ * parameters behind them (docs/invariants-harness.md, Links). */
 #include "harness/model/layer.h"
 #include "tests/support/link_cases.h"
 #include "tests/support/toy_block.h"

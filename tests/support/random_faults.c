@@ -365,7 +365,7 @@ static bool was_injected(const char *system, enum gnn_status status, const struc
         return strcmp(system, "presort") != 0 && injected->writes_refused > 0;
     case GNN_ECANCELLED:
         return stopped;
-    case GNN_ESHORT: /* its reads of 4 bytes through the page cache are not repeated (docs/invariants.md, 12) */
+    case GNN_ESHORT: /* reads of 4 bytes are not repeated (docs/invariants.md, RingSampler: 12) */
         return strcmp(system, "ringsampler") == 0 && injected->shortened > 0;
     default:
         return false;
