@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts from outside (names in a meta file, somebody else's database) on their way to a terminal, JSON, a plot or a
- * shell. */
+/* Checks, cleans and quotes external texts before a terminal, JSON, a plot or a shell shows them: names in a meta file,
+ * or another user's database. */
 #ifndef GNN_BASE_PLAIN_TEXT_H
 #define GNN_BASE_PLAIN_TEXT_H
 
 #include "harness/oocgnn.h"
 
-/* Whether text is valid UTF-8 without control characters: line ends and escape sequences are some. */
+/* Returns whether text is valid UTF-8 without control characters. Line ends and escape sequences are control
+ * characters. */
 bool gnn_text_is_plain(const char *text);
 
-/* Copies text, cut at out_bytes, with a question mark for every byte that is not plain; returns out. */
+/* Copies text to out, cut at out_bytes, with a question mark for every byte that is not plain. Returns out. */
 const char *gnn_text_plain(const char *text, char *out, size_t out_bytes);
 
-/* The same in place, line ends kept. */
+/* Replaces every byte of text that is not plain by a question mark, except line ends. */
 void gnn_text_make_plain(char *text);
 
 /* Writes `word` to `out` as a shell reads it as one word, in quotes only if it needs them; returns out. A word that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command says about itself: help for people, its part of the manual page, its part of a shell's completion. All
- * of them are generated from the option tables, so none can fall behind. A command that is asked `--help=man`,
- * `--help=bash` or `--help=zsh` prints that part; `oocgnn manual` and `oocgnn completion` ask every command. */
+/* The help of a command: text for people, its part of the manual page, its part of a shell's completion. All three are
+ * generated from the option tables, so they always agree. `--help=man`, `--help=bash` and `--help=zsh` print the latter
+ * two. `oocgnn manual` and `oocgnn completion` collect them from every command. */
 #ifndef GNN_CLI_HELP_H
 #define GNN_CLI_HELP_H
 
@@ -27,18 +27,20 @@ struct gnn_help_page {
     const char *const *groups;   /* headings in order, NULL behind: options of all parts are printed by their group */
 };
 
-/* The kind that --help=value asks for; value NULL: text for people. GNN_EUSAGE names the kinds. */
+/* Sets *out to the kind of help that --help=value requests; value NULL: text for people. Returns GNN_EUSAGE, which
+ * names the kinds, for any other value. */
 GNN_MUST_CHECK enum gnn_status gnn_help_kind(const char *value, enum gnn_help *out, struct gnn_err *err);
 
 void gnn_help_print(const char *command, const struct gnn_help_page *page, enum gnn_help help, FILE *out);
 
-/* A text as roff shows it: every '-' is one that can be copied, and no line begins with a request. */
+/* Prints text for roff: every '-' can be copied from the page, and no line begins with a request. */
 void gnn_help_roff(const char *text, FILE *out);
 
-/* The list of an option's or a parameter's values that a shell offers, separated by blanks; false: it knows none. */
+/* Prints the values of an option or a parameter that a shell offers, separated by blanks. Returns false if there are
+ * none. */
 bool gnn_help_values(const struct gnn_option *option, FILE *out);
 
-/* "system.parameter=" of every system, separated by blanks. */
+/* Prints "system.parameter=" for every parameter of every system, separated by blanks. */
 void gnn_help_parameters(FILE *out);
 
 #endif
