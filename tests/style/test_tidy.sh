@@ -68,14 +68,6 @@ verdict "registry.c and the folders under systems/ differ" \
 verdict "systems that workloads/smoke.ini does not run" \
     "$(comm -23 <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
         <(sed -n 's/^system = //p' workloads/smoke.ini | sort))"
-# shellcheck disable=SC2016  # the backticks are those of the page
-verdict "tests that docs/invariants.md names and that are not there" \
-    "$(grep -oE '`(unit|op|golden|differential|fault|sim|cli|double)/[a-z_0-9]+(: [a-z_0-9]+`(, `[a-z_0-9]+`)*)?' docs/invariants.md |
-        tr -d '`:,' | sort -u | while read -r file cases; do
-            for case in ${cases:-main}; do
-                grep -qE "\\b(test_)?$case" "tests/${file%/*}/test_${file#*/}.c" 2>/dev/null || echo "$file: $case"
-            done
-        done)"
 # A row of the papers' mechanisms on a GPU (docs/design.md) names files with the functions that hold it: each file is
 # there and defines each function, no file stands without one, and every system has a row.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
