@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts what makes a text hard to read in pages, help texts and messages.
+"""Counts what makes a text hard to read in pages, help texts, messages, other strings and comments of headers.
 
   prose.py [--list KIND] CEILINGS [FILE...]
 
@@ -154,8 +154,9 @@ def look_at_comments(paths, found):
     for path in paths:
         source = read(path)
         for match in re.finditer(r"/\*(.*?)\*/", source, re.DOTALL):
-            text = re.sub(r"\n\s*\*?\s*", " ", match.group(1)).strip()
-            look_at_text(f"{path}:{source[:match.start()].count(chr(10)) + 1}", text, found, "comment")
+            where = f"{path}:{source[:match.start()].count(chr(10)) + 1}"
+            for paragraph in re.split(r"\n[ \t]*\*[ \t]*(?=\n)", match.group(1)):
+                look_at_text(where, re.sub(r"\n\s*\*?\s*", " ", paragraph).strip(), found, "comment")
 
 
 def main(arguments):
