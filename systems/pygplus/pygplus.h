@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Internal to PyG+: state that system.c opens and consumer.c runs. */
+/* PyG+: the state that system.c opens and consumer.c runs. */
 #ifndef PYGPLUS_H
 #define PYGPLUS_H
 
@@ -26,11 +26,12 @@ struct pygplus_config {
 };
 extern const struct gnn_option pygplus_options[]; /* options.c */
 
-/* Batches whose samples left the workers: one whose rows are gathered, one in training, and with transfer=ahead one
- * that crosses the bus between them. */
+/* Batches that were sampled and delivered: one whose rows are gathered, one in training and, with transfer=ahead, one
+ * in transfer to the GPU. */
 enum { PYGPLUS_INPUTS = 2, PYGPLUS_DELIVERED_MAX = PYGPLUS_INPUTS + 1 };
 
-/* On the CPU nothing crosses: a batch that trained one step later would read rows that the next gather fills. */
+/* Returns the number of delivered batches. On the CPU nothing is transferred, and a batch that trained one step later
+ * would read rows that the next gather fills. */
 static inline uint32_t pygplus_delivered(const struct gnn_env *env, const struct pygplus_config *config)
 {
     return config->transfer == GNN_TRANSFER_AHEAD && gnn_env_on_device(env) ? PYGPLUS_DELIVERED_MAX : PYGPLUS_INPUTS;
@@ -38,7 +39,7 @@ static inline uint32_t pygplus_delivered(const struct gnn_env *env, const struct
 
 struct pygplus_item {
     struct gnn_batch *batch;       /* --task nodes */
-    struct gnn_train_input *input; /* its gathered rows, once posted */
+    struct gnn_train_input *input; /* its gathered rows, once the gather has started */
     struct gnn_link_item link;     /* --task link */
 };
 
@@ -50,20 +51,20 @@ struct pygplus {
     uint32_t item_count;
     void *ballast;
 
-    /* not opened for -only */
+    /* not opened with --sample-only */
     struct gnn_file *features;
     struct gnn_map *features_map;
     struct gnn_team *gather; /* A threads: page faults happen inside their copies */
     struct gnn_training training;
     struct gnn_train_input input[PYGPLUS_INPUTS]; /* batch k's is input[k % 2]: one is gathered, one in training */
 
-    /* --task link alone, in place of sampling, features, training and input */
+    /* only with --task link, in place of sampling, features, training and input */
     struct gnn_link_sampling *link_sampling;
     struct gnn_embeddings embeddings;
     struct gnn_link_training link_training;
 
     /* of one epoch */
-    struct gnn_queue **tokens; /* (W): items worker w may still fill */
+    struct gnn_queue **tokens; /* (W) items that worker w may fill */
     struct gnn_reorder *delivery;
     const struct pygplus_item *gathering;               /* the batch whose rows the team copies */
     atomic_uint_fast64_t outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
@@ -75,18 +76,19 @@ static inline bool pygplus_links(const struct pygplus *s)
     return s->env->workload->task == GNN_TASK_LINK;
 }
 
-/* Mini-batches of an epoch. */
+/* Returns the number of mini-batches of an epoch. */
 static inline uint32_t pygplus_batches(const struct pygplus *s)
 {
     return pygplus_links(s) ? gnn_epoch_batches(s->env) : gnn_sampling_batches(s->sampling);
 }
 
-/* delivery.c: takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the
- * last. */
+/* delivery.c: takes batch k, in order, or sets *item to NULL after the last. Then worker k mod W may draw another batch
+ * into *spare. Returns GNN_ECANCELLED if the pipeline stops. */
 GNN_MUST_CHECK enum gnn_status pygplus_take_batch(struct pygplus *s, uint32_t k, struct pygplus_item *spare,
                                                   struct pygplus_item **item);
 
-/* link.c: what --task link opens besides the items, and what it adds to a plan; the stage that trains; the figures. */
+/* link.c: --task link. Functions open its additional state, add its parts to a plan, train, and report its statistics.
+ * `pygplus_link_open` returns errors of files and the allocator; pygplus_link_close must follow even then. */
 GNN_MUST_CHECK enum gnn_status pygplus_link_open(struct pygplus *s, struct gnn_err *err);
 void pygplus_link_close(struct pygplus *s);
 void pygplus_link_plan(const struct gnn_env *env, const struct pygplus_config *config, struct gnn_memory_plan *plan);
@@ -95,7 +97,7 @@ void pygplus_link_result(const struct pygplus *s, struct gnn_epoch_result *out);
 GNN_MUST_CHECK enum gnn_status pygplus_read_embeddings(void *state, const gnn_node *nodes, uint32_t count,
                                                        gnn_real *out, struct gnn_err *err);
 
-/* consumer.c: the system's train_epoch; state is a struct pygplus. */
+/* consumer.c: trains an epoch: the train_epoch hook. state is a struct pygplus. */
 GNN_MUST_CHECK enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
                                                    struct gnn_err *err);
 

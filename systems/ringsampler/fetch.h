@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How neighbours are read from the edge file: one way per run, chosen by `io`; every thread has a fetch of its own.
+/* Ways to read neighbours from the edge file. Option `io` chooses one per run. Every thread has a separate fetch.
  *
- *   grouped.c   direct, buffered, buffered-random: a read per position, in groups that fit the ring (the paper's)
- *   sorted.c    sorted: all positions of a hop in the order of the file, joined (ours)
- *   mapped.c    mapped: through the page cache, no ring (ours, to compare with)
+ *   `grouped.c` For direct, buffered and buffered-random: a read per position, in groups that fit the ring (the
+ *               paper's).
+ *   `sorted.c`  For sorted: all positions of a hop in the order of the file, joined (ours).
+ *   `mapped.c`  For mapped: through the page cache, without a ring (ours, for comparison).
  *
- * A read that fails or stays short ends the run with its position in the message: no partial figure is stored. Buffers
+ * A read that fails or stays short ends the run with its position in the message. No partial result is stored. Buffers
  * hold topology, whose bytes are real in both worlds. */
 #ifndef RINGSAMPLER_FETCH_H
 #define RINGSAMPLER_FETCH_H
@@ -19,12 +20,12 @@ struct rs_thread;
 struct rs_fetch;
 
 struct rs_fetch_ops {
-    /* Draws the positions of every hop and fills every col. On failure nothing is in flight. */
+    /* Draws the positions of every hop and fills every col. After a failure nothing is in flight. */
     enum gnn_status (*fetch)(struct rs_fetch *fetch, struct rs_hop *const *hops, uint32_t count, struct gnn_err *err);
     void (*close)(struct rs_fetch *fetch); /* accepts a half-opened one */
 };
 
-/* Since open. */
+/* Counts since open. */
 struct rs_fetch_counts {
     struct gnn_ring_counters ring;     /* zero with io=mapped */
     uint64_t submits;                  /* groups, or runs of joined reads, handed over */
@@ -32,7 +33,7 @@ struct rs_fetch_counts {
     uint64_t sweeps;                   /* io=sorted */
 };
 
-/* Each way embeds this struct first. */
+/* The common part of a fetch. Each way embeds it as the first member. */
 struct rs_fetch {
     const struct rs_fetch_ops *ops;
     struct rs_thread *thread;
@@ -46,26 +47,28 @@ struct rs_fetch {
 GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
-/* Memory of each besides the workspace; id_bytes of an entry, align_bytes of direct reads. */
+/* Return the memory of each way in bytes, without the workspace. Parameters are the bytes of an entry and the alignment
+ * of direct reads. */
 uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t id_bytes, uint32_t align_bytes);
 uint64_t rs_mapped_bytes(void);
 uint64_t rs_sorted_bytes(const struct ringsampler_config *config);
 
-/* ---- what grouped.c and sorted.c share ---- */
+/* ---- shared by grouped.c and sorted.c ---- */
 
-/* Fills in thread, file size, width of an entry and alignment. */
+/* Sets ops, thread, file size, width of an entry and alignment. */
 void rs_fetch_init(struct rs_fetch *fetch, const struct rs_fetch_ops *ops, struct rs_thread *thread);
-/* Opens a ring of `depth` reads. The buffer, where most of them land, is registered with it if the user asked. */
+/* Opens a ring of `depth` reads. If register_buffer is set, registers the buffer, which most reads use. */
 GNN_MUST_CHECK enum gnn_status rs_fetch_open_ring(struct rs_fetch *fetch, uint32_t depth, void *buffer,
                                                   uint64_t buffer_bytes, struct gnn_err *err);
-/* The read of an extent into dst. It may pass the end of the file, up to which its bytes must arrive. */
+/* Returns the read of an extent into dst. It may extend past the end of the file; only the bytes up to the end must
+ * arrive. */
 struct gnn_read rs_fetch_read(const struct rs_fetch *fetch, const struct rs_extent *extent, uint32_t unit_bytes,
                               void *dst, uint64_t tag);
-/* Hands the reads over in one batch. No more than the ring's depth may be in flight (asserted). */
+/* Submits the reads in one batch. At most the ring's depth may be in flight (asserted). */
 GNN_MUST_CHECK enum gnn_status rs_fetch_submit(struct rs_fetch *fetch, struct gnn_read *reads, uint32_t count,
                                                struct gnn_err *err);
 
-/* Adds to *sum; of peaks the larger stays. */
+/* Adds the counts to *sum. For peaks, *sum keeps the larger value. */
 void rs_fetch_add_counts(const struct rs_fetch *fetch, struct rs_fetch_counts *sum);
 
 #endif

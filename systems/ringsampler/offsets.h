@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Offset-based sampling: which positions of the edge file a target draws, before anything is read (paper, section 3.1,
- * Figure 2, steps 2 and 3). Without replacement the draws are the project's own (sample/draw.h), so blocks equal every
- * other exact system's. */
+ * Figure 2, steps 2 and 3). Without replacement the draws are the harness's (harness/sample/draw.h), so blocks equal
+ * those of every other exact system. */
 #ifndef RINGSAMPLER_OFFSETS_H
 #define RINGSAMPLER_OFFSETS_H
 
@@ -12,8 +12,8 @@
 
 enum { RS_PREFETCH_TARGETS = 16 };
 
-/* Draws the positions of target v into out (fanout); returns how many: min(degree, fanout). Without replacement they
- * ascend, with it they come as drawn, repeats included. */
+/* Draws the positions of target v into out (fanout) and returns their number: min(degree, fanout). Without replacement
+ * they ascend. With replacement they are in the order drawn, with repeats. */
 static inline uint32_t rs_draw_node(const struct rs_hop *hop, gnn_node v, uint64_t *out)
 {
     assert(hop->indptr[v] <= hop->indptr[v + 1]);
@@ -27,7 +27,7 @@ static inline uint32_t rs_draw_node(const struct rs_hop *hop, gnn_node v, uint64
     return hop->fanout;
 }
 
-/* The same for target t, where targets are taken one after another. */
+/* Draws likewise for target t. Targets should be taken one after another. */
 static inline uint32_t rs_draw(const struct rs_hop *hop, uint32_t t, uint64_t *out)
 {
     if (t + RS_PREFETCH_TARGETS < hop->target_count)

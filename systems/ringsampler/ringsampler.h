@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* RingSampler inside: what its files share. Names inside the folder begin with rs_; ringsampler_ is kept for what the
- * harness sees (table, options). A sampling thread has a file handle, a ring and a workspace of its own; threads share
- * the offset index, the epoch's order and the sector cache. Mechanisms have their headers:
+/* RingSampler: what its files share. Names inside the folder begin with rs_; ringsampler_ is used for what the harness
+ * sees (table, options). A sampling thread has a file handle, a ring and a workspace of its own. Threads share the
+ * offset index, the epoch's order and the sector cache. Each mechanism has a header.
  *
- *   thread.h    a sampling thread, its batches and bundles   blocks.h   a batch's targets, slots and local IDs
- *   training.h  extraction and training behind it            fetch.h    how neighbours are read */
+ *   `thread.h`   A sampling thread, its batches and bundles.
+ *   `blocks.h`   A batch's targets, slots and local IDs.
+ *   `training.h` Extraction and training after sampling.
+ *   `fetch.h`    Ways to read neighbours. */
 #ifndef RINGSAMPLER_H
 #define RINGSAMPLER_H
 
@@ -26,7 +28,7 @@ enum {
     RS_RING_MAX = 4096,
     RS_BUNDLE_MAX = 64,
     RS_CACHE_BLOCK_BYTES = GNN_PAGE_BYTES,
-    RS_ENTRIES_BYTES_MIN = 32768, /* a chunk of draws and then some */
+    RS_ENTRIES_BYTES_MIN = 32768, /* more than a chunk of draws */
     RS_WORKSPACE_BYTES_MIN = 131072,
 };
 _Static_assert(RS_ENTRIES_BYTES_MIN < RS_WORKSPACE_BYTES_MIN / 2, "the least workspace has room for batches too");
@@ -42,7 +44,7 @@ struct ringsampler_config {
     enum rs_dedupe dedupe;
     enum rs_workspaces workspaces;
     bool replace, polling, sqpoll, iopoll, register_file, register_buffer;
-    uint64_t workspace_bytes; /* of a thread; 0 = the bound, or what the cap leaves */
+    uint64_t workspace_bytes; /* of a thread; 0 = the bound, or what the memory limit leaves */
     /* io=sorted */
     uint32_t bundle; /* 0 = as many as fit */
     uint64_t cache_bytes, extent_bytes, gap_bytes, read_buffer_bytes;
@@ -57,22 +59,23 @@ extern const struct gnn_option ringsampler_options[]; /* options.c */
 
 /* ---- sizes.c ---- */
 
-/* The memory of a mini-batch and of a thread, by the bounds of the frontier rule or what the cap leaves. */
+/* The memory of a mini-batch and of a thread, by the bounds of the frontier rule or what the memory limit leaves. */
 struct rs_sizes {
     uint32_t threads;                 /* sampling threads, or requests in service */
     uint32_t seeds;                   /* of a mini-batch */
-    uint64_t batch_bytes;             /* nodes and blocks, at their bounds unless the cap leaves less */
+    uint64_t batch_bytes;             /* nodes and blocks: their bounds, or less under a memory limit */
     uint64_t map_slots, dedupe_bytes; /* ID map, or the pairs of dedupe=sort; likewise */
     uint64_t batch_bound, dedupe_bound;
     uint64_t entries_bytes;   /* io=sorted: 8 B a target of the largest hop */
     uint64_t workspace_bytes; /* of a thread: dedupe, entries, and one batch or a bundle of them */
     uint64_t engine_bytes;    /* of a thread: read buffers and request records, ring included */
-    uint64_t release_bytes;   /* of a thread: what the released code holds besides */
+    uint64_t release_bytes;   /* of a thread: additional memory of the released code */
     uint64_t cache_bytes;     /* shared */
-    uint32_t items;           /* with training: batches in the making, delivered, in training */
+    uint32_t items;           /* with training: batches being sampled, delivered, in training */
 };
 
-/* Checks the options against each other and the workload (GNN_EUSAGE), and sizes everything that open allocates. */
+/* Checks the options against each other and the workload, and chooses the sizes of everything that open allocates.
+ * Returns GNN_EUSAGE if they contradict each other. */
 GNN_MUST_CHECK enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_config *config,
                                        struct rs_sizes *out, struct gnn_err *err);
 /* Adds the system's parts to a plan. */
@@ -80,27 +83,28 @@ void rs_plan_parts(const struct ringsampler_config *config, const struct rs_size
 
 /* ---- a sampling thread: thread.h ---- */
 
-/* Of one request from its start, and from the start of the stream (the paper's Figure 6 reads like the second). */
+/* Latencies of requests, from their start and from the start of the stream. The paper's Figure 6 appears to show the
+ * latter. */
 struct rs_latencies {
     struct gnn_histogram request, stream;
 };
 
 struct rs_thread {
     struct ringsampler *s;
-    struct gnn_file *file;  /* its own handle of the edge file; NULL with io=mapped */
-    struct rs_fetch *fetch; /* its own ring */
+    struct gnn_file *file;  /* this thread's handle of the edge file; NULL with io=mapped */
+    struct rs_fetch *fetch; /* with this thread's ring */
     void *workspace;        /* (sizes.workspace_bytes): ID map or pairs, entries, batches */
     void *release_ballast;
     struct gnn_id_map map;
-    const struct rs_batch *map_holds; /* whose nodes the map knows */
+    const struct rs_batch *map_holds; /* the batch whose nodes are in the map */
     uint64_t *pairs;                  /* dedupe=sort: (pair_capacity) twice */
     uint64_t pair_capacity;
-    unsigned char *rest; /* what dedupe left of the workspace: entries and batches */
+    unsigned char *rest; /* the workspace without the part for dedupe: entries and batches */
     uint64_t rest_bytes;
     uint64_t *entries; /* (entry_capacity), at the end of rest */
     uint64_t entry_capacity;
     struct rs_batch *batches;                              /* (RS_BUNDLE_MAX) */
-    uint64_t batch_bytes_peak, hop_targets_peak, map_peak; /* of any batch so far: sizes the bundles */
+    uint64_t batch_bytes_peak, hop_targets_peak, map_peak; /* of any batch so far: for sizing bundles */
     /* of one epoch */
     uint64_t epoch;
     struct gnn_sample_counters counters;
@@ -119,16 +123,16 @@ struct ringsampler {
     struct rs_thread *threads; /* (sizes.threads) */
     struct gnn_file *mapped_file;
     struct gnn_map *map;          /* io=mapped */
-    struct rs_cache *cache;       /* io=sorted, if asked */
-    struct rs_training *training; /* NULL when sample_only */
+    struct rs_cache *cache;       /* io=sorted with a cache, else NULL */
+    struct rs_training *training; /* NULL with --sample-only */
     uint64_t start_ns;            /* of the epoch */
 };
 
 /* ---- epoch.c, on_demand.c ---- */
 
-/* The train_epoch hook; state is the struct ringsampler. */
+/* Runs an epoch: the train_epoch hook. state is the struct ringsampler. */
 GNN_MUST_CHECK enum gnn_status rs_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);
-/* Serves the requests of one thread; adds to *items. */
+/* Serves the requests of one thread and adds their number to *items. */
 GNN_MUST_CHECK enum gnn_status rs_on_demand_thread(struct ringsampler *s, uint32_t thread, uint64_t *items,
                                                    struct gnn_err *err);
 void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache of edge-file blocks that fills and never evicts. A sweep passes over the file in order again and again, and
- * of a cyclic scan keeping the first blocks is as good as any policy. A block that never leaves needs no lock: threads
- * share the cache and never wait for one another; one that finds a block being filled reads it itself.
- * RingSampler's paper has no cache and asks for one (section 4.4). */
+/* A cache of edge-file blocks that fills and never evicts. Sweeps read the file in order again and again. For such a
+ * cyclic scan, keeping the first blocks is as good as any policy. A block that never leaves needs no lock: threads
+ * share the cache and never wait for each other. A thread that finds a block being filled reads the block itself.
+ * RingSampler's paper has no cache and suggests one (section 4.4). */
 #ifndef RINGSAMPLER_SECTOR_CACHE_H
 #define RINGSAMPLER_SECTOR_CACHE_H
 
@@ -20,13 +20,14 @@ struct rs_cache {
 };
 #define RS_CACHE_FILLING UINT32_MAX
 
-/* Returns the memory of a cache that may take cache_bytes for its blocks: the table comes on top. */
+/* Returns the memory in bytes of a cache with cache_bytes for its blocks, table included, or 0 if there is no room for
+ * a block. */
 uint64_t rs_cache_bytes(uint64_t edge_count, uint32_t id_bytes, uint64_t cache_bytes);
 GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint32_t id_bytes,
                                              uint64_t cache_bytes, struct rs_cache **out, struct gnn_err *err);
 void rs_cache_close(struct rs_cache *cache); /* accepts NULL */
 
-/* Returns where the entry at `position` lies, or NULL; id_bytes: as the cache was opened with. */
+/* Returns the entry at `position`, or NULL if its block is not cached. id_bytes must be as at open. */
 static inline const void *rs_cache_find(const struct rs_cache *cache, uint32_t id_bytes, uint64_t position)
 {
     const uint32_t entry =
@@ -36,7 +37,8 @@ static inline const void *rs_cache_find(const struct rs_cache *cache, uint32_t i
     return cache->slots + (uint64_t)(entry - 1) * GNN_PAGE_BYTES + position * id_bytes % GNN_PAGE_BYTES;
 }
 
-/* Offers the bytes of `block` (a page, or what the file's end leaves); they are kept if there is room. */
+/* Offers the bytes of `block` (a page, or less at the end of the file). The cache copies them if it has room and lacks
+ * the block. */
 void rs_cache_offer(struct rs_cache *cache, uint64_t block, const void *data, uint64_t bytes);
 
 #endif
