@@ -27,7 +27,7 @@ const struct gnn_option presort_options[] = {
              "epoch."},
     {.name = "first", .type = GNN_OPT_U32, .offset = FIELD(first), .unit = "batches", .def = "0", .max = 1 << 24,
      .help = "Mini-batches in a run's first hyperbatch, for which training waits; each following one has four times "
-             "as many, up to H. 0 = a 64th of an epoch; H if hyperbatch is set or with reuse."},
+             "as many, up to H. 0 = a 64th of an epoch, or H if hyperbatch is set or reuse is above 1."},
     {.name = "window", .type = GNN_OPT_U32, .offset = FIELD(window), .unit = "batches", .def = "0", .max = 1 << 24,
      .help = "Maximum number of mini-batches per window (w); 0 = as many as window_share allows."},
     {.name = "window_share", .type = GNN_OPT_U32, .offset = FIELD(window_share), .unit = "percent", .def = "12",
