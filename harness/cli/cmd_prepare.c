@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The command's own options; those of generating and importing are in their tables. */
 struct prepare_config {
@@ -53,6 +54,7 @@ struct request {
     const char *name; /* the word on the command line, or NULL */
     enum gnn_help help;
     char for_import[GNN_NAME_MAX], for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
+    bool seed_given, id_bytes_given;
     char out_dir[GNN_TEXT_MAX * 2];
 };
 
@@ -72,6 +74,8 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
     }
     /* seed, dim and id_bytes mean the same to both: each table takes the option from where it stood. */
     struct gnn_args same = *args;
+    r->seed_given = r->seed_given || strcmp(args->name, "seed") == 0;
+    r->id_bytes_given = r->id_bytes_given || strcmp(args->name, "id-bytes") == 0;
     GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
     GNN_TRY(gnn_args_set(known ? &same : args, gnn_import_table, &r->import, &imports, err));
     if (known != imports)
@@ -103,6 +107,29 @@ static enum gnn_status check_together(const struct request *r, struct gnn_err *e
         return gnn_fail(err, GNN_EUSAGE, "prepare: --%s is for generated datasets; an import takes --from as it is",
                         r->for_generate);
     return import ? check_import_name(r, err) : GNN_OK;
+}
+
+/* Whether the word is the directory of a dataset, to which widths are added. */
+static bool names_dataset(const struct request *r)
+{
+    char meta[GNN_TEXT_MAX + 8];
+    const struct prepare_config *const c = &r->config;
+    if (strchr(r->name, '/') == NULL || c->from[0] != '\0' || c->recipe[0] != '\0' || c->out_dir[0] != '\0')
+        return false;
+    (void)snprintf(meta, sizeof meta, "%s/meta", r->name);
+    return access(meta, F_OK) == 0;
+}
+
+/* How the dataset was made is in its meta file, not on the command line. */
+static enum gnn_status add_widths(const struct request *r, const struct gnn_prepare_job *job, struct gnn_err *err)
+{
+    const char *const other = r->for_generate[0] != '\0' ? r->for_generate : r->seed_given ? "seed" : "";
+    if (other[0] != '\0')
+        return gnn_fail(err, GNN_EUSAGE,
+                        "prepare: --%s: the dataset in %s exists already; only --dim and --id-bytes can add to it",
+                        other, r->name);
+    return gnn_prepare_widths(r->generate.dim, r->id_bytes_given ? gnn_id_width_bytes(r->generate.id_width) : 0, job,
+                              err);
 }
 
 static enum gnn_status parse(int argc, char **argv, struct request *r, struct gnn_err *err)
@@ -173,9 +200,11 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
         return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, stop, err);
     if (r->config.recipe[0] != '\0')
         GNN_TRY(gnn_cli_check_recipe(r->config.recipe, err));
-    GNN_TRY(make_parent(r, err));
     const struct gnn_prepare_job job = {
         .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = stop};
+    if (names_dataset(r))
+        return add_widths(r, &job, err);
+    GNN_TRY(make_parent(r, err));
     if (r->config.from[0] != '\0') {
         const struct gnn_import_source source = {.format = (enum gnn_import_format)r->config.format,
                                                  .from = r->config.from,
@@ -191,11 +220,13 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
 }
 
 static const struct gnn_help_page page = {
-    .usage = "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]   generate a registry "
-             "dataset\n"
-             "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]               generate by a recipe\n"
-             "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap|triples [OPTION...] import\n"
-             "       oocgnn prepare DATASET|DIR --check [--quick]                              verify\n\n",
+    .usage =
+        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]   generate a registry "
+        "dataset\n"
+        "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]               generate by a recipe\n"
+        "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap|triples [OPTION...] import\n"
+        "       oocgnn prepare DIR [--dim D] [--id-bytes 4|8]                             add a width to a dataset\n"
+        "       oocgnn prepare DATASET|DIR --check [--quick]                              verify\n\n",
     .parts = {{NULL, prepare_table}, {"generating", gnn_generate_table}, {"importing", gnn_import_table}}};
 
 int gnn_cmd_prepare(int argc, char **argv)

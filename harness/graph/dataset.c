@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/graph/dataset.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/graph/invariants.h"
 #include "harness/storage/exact.h"
 #include "harness/storage/meta.h"
@@ -120,6 +121,21 @@ static enum gnn_status choose_vectors(struct dataset *d, uint32_t dim, struct gn
     return GNN_OK;
 }
 
+/* Names the command that adds the width; features that were imported have only the width of the input. */
+static enum gnn_status no_such_width(const struct dataset *d, uint32_t dim, const char *have, struct gnn_err *err)
+{
+    char dir[PATH_MAX_BYTES];
+    if (strncmp(d->meta.origin, "imported", strlen("imported")) == 0)
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s has no features of width %" PRIu32 ": those that were imported have width %s; leave --dim "
+                        "out",
+                        d->public.dir, dim, have);
+    return gnn_fail(err, GNN_ENOENT,
+                    "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare %s --dim %" PRIu32
+                    "` adds them",
+                    d->public.dir, dim, have, gnn_shell_word(d->public.dir, dir, sizeof dir), dim);
+}
+
 /* Chooses the feature width and names the files that the run reads itself. */
 static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct gnn_err *err)
 {
@@ -136,9 +152,7 @@ static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct g
         char have[128] = "none";
         for (uint32_t i = 0, used = 0; i < meta->dim_count && used < sizeof have; i++)
             used += (uint32_t)snprintf(have + used, sizeof have - used, "%s%" PRIu32, i > 0 ? ", " : "", meta->dims[i]);
-        return gnn_fail(err, GNN_ENOENT,
-                        "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare --dim` adds a width",
-                        p->dir, dim, have);
+        return no_such_width(d, dim, have, err);
     }
     assert(dim > 0);
     assert(dim <= GNN_DIM_MAX);
@@ -154,11 +168,12 @@ static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct g
 static enum gnn_status choose_indices(struct dataset *d, uint32_t id_bytes, struct gnn_err *err)
 {
     struct gnn_dataset *p = &d->public;
+    char dir[PATH_MAX_BYTES];
     if ((d->meta.id_widths & id_bytes) == 0)
         return gnn_fail(err, GNN_ENOENT,
                         "%s has no neighbour IDs of %" PRIu32 " bytes (it has: %" PRIu32
-                        "); `oocgnn prepare --id-bytes %" PRIu32 "` adds them",
-                        p->dir, id_bytes, d->meta.id_widths, id_bytes);
+                        "); `oocgnn prepare %s --id-bytes %" PRIu32 "` adds them",
+                        p->dir, id_bytes, d->meta.id_widths, gnn_shell_word(p->dir, dir, sizeof dir), id_bytes);
     const char *const name = gnn_meta_indices_name(id_bytes);
     p->id_bytes = id_bytes;
     p->indices_bytes = gnn_meta_find_file(&d->meta, name)->bytes;

@@ -37,11 +37,15 @@ static json_t *run(const struct tiny_runs *t, const char *system, const char *id
 static void a_width_that_is_not_there_is_refused(void **state)
 {
     const struct tiny_runs *const t = *state;
+    char part[1500];
+    (void)snprintf(
+        part, sizeof part,
+        "no neighbour IDs of 8 bytes (it has: 4); `oocgnn prepare %s/papers100m-1_4000 --id-bytes 8` adds them",
+        t->data);
     process_expect(process_shell("%s run --system gnndrive --dataset papers100m --scale 1/4000 --data %s --db %s "
                                  "--id-bytes 8 --no-cold --quiet",
                                  process_program(), t->data, t->db),
-                   2, "no neighbour IDs of 8 bytes (it has: 4); `oocgnn prepare --id-bytes 8` adds them",
-                   "run --id-bytes 8");
+                   2, part, "run --id-bytes 8");
     process_expect(process_shell("%s run --system gnndrive --dataset papers100m --id-bytes 6", process_program()), 2,
                    "\"6\" is none of 4, 8", "run --id-bytes 6");
 }
@@ -107,12 +111,35 @@ static void losses_and_accuracies_are_the_same(void **state)
     assert_true(accuracy[0] == accuracy[1]);
 }
 
+/* A directory's meta file has the seed and the options; the command names the width alone. Features that are added so are
+ * those of a second preparation. */
+static void a_directory_takes_more_widths(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const program = process_program(), *const dir = t->dir;
+    static const char options[] = "prepare papers100m --scale 1/4000 --seed 7 --reach 0 --homophily 0.31 --quiet";
+    process_expect(process_shell("%s %s --dim 8 --out '%s/a b' && %s %s --dim 4 --out %s/c && "
+                                 "%s prepare '%s/a b' --dim 4 --id-bytes 8 --quiet && "
+                                 "%s prepare '%s/a b' --check --quiet && cmp '%s/a b/features-d4' %s/c/features-d4 && "
+                                 "test -e '%s/a b/indices-8'",
+                                 program, options, dir, program, options, dir, program, dir, program, dir, dir, dir,
+                                 dir),
+                   0, "is sound", "prepare DIR");
+    process_expect(process_shell("%s prepare %s/c --dim 2 --seed 8", program, dir), 2, "only --dim and --id-bytes",
+                   "prepare DIR --seed");
+    process_expect(process_shell("%s prepare freebase86m --scale 1/40000 --out %s/k --quiet && "
+                                 "%s prepare %s/k --dim 2",
+                                 program, dir, program, dir),
+                   2, "features of width 2 cannot be added", "prepare DIR --dim of a knowledge graph");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_width_that_is_not_there_is_refused),
         cmocka_unit_test(both_widths_draw_the_same_mini_batches),
         cmocka_unit_test(losses_and_accuracies_are_the_same),
+        cmocka_unit_test(a_directory_takes_more_widths),
     };
     return cmocka_run_group_tests_name("id_width_cli", tests, tiny_runs_set_up, tiny_runs_tear_down);
 }
