@@ -34,6 +34,7 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct gnn_run_
                                   struct gnn_err *err)
 {
     char dir[GNN_TEXT_MAX * 2], meta[GNN_TEXT_MAX * 2 + 8];
+    const struct gnn_registry_entry *entry;
     struct stat info;
     if (gnn_run_dataset_is_computed(config))
         return open_computed(world, config, out, err);
@@ -41,9 +42,8 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct gnn_run_
     (void)snprintf(meta, sizeof meta, "%s/meta", dir);
     if (stat(meta, &info) == 0)
         return gnn_lists_open_prepared(world, dir, gnn_run_dim(config), out, err);
-    if (strchr(config->dataset, '/') != NULL)
-        return gnn_fail(err, GNN_ENOENT, "%s: no dataset there (%s is missing); make one with `oocgnn prepare`",
-                        config->dataset, meta);
+    if (gnn_registry_find(config->dataset, &entry, NULL) != GNN_OK || entry->kind != GNN_REGISTRY_PROCEDURAL)
+        return gnn_run_dataset_missing(config, dir, err);
     return open_computed(world, config, out, err);
 }
 

@@ -6,6 +6,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/help.h"
+#include "harness/dataset/missing.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/recipe_file.h"
 
@@ -110,19 +111,30 @@ static enum gnn_status check_together(const struct request *r, struct gnn_err *e
 }
 
 /* Whether the word is the directory of a dataset, to which widths are added. */
-static bool names_dataset(const struct request *r)
+static bool names_directory(const struct request *r)
 {
-    char meta[GNN_TEXT_MAX + 8];
     const struct prepare_config *const c = &r->config;
-    if (strchr(r->name, '/') == NULL || c->from[0] != '\0' || c->recipe[0] != '\0' || c->out_dir[0] != '\0')
-        return false;
-    (void)snprintf(meta, sizeof meta, "%s/meta", r->name);
-    return access(meta, F_OK) == 0;
+    return strchr(r->name, '/') != NULL && c->from[0] == '\0' && c->recipe[0] == '\0' && c->out_dir[0] == '\0';
+}
+
+static enum gnn_status no_dataset(const struct request *r, struct gnn_err *err)
+{
+    const struct gnn_dataset_wanted wanted = {.name = r->name,
+                                              .data_dir = r->config.data_dir,
+                                              .dir = r->name,
+                                              .scale_divisor = r->config.scale_divisor,
+                                              .dim = r->generate.dim,
+                                              .id_bytes = gnn_id_width_bytes(r->generate.id_width)};
+    return gnn_dataset_missing(&wanted, err);
 }
 
 /* How the dataset was made is in its meta file, not on the command line. */
 static enum gnn_status add_widths(const struct request *r, const struct gnn_prepare_job *job, struct gnn_err *err)
 {
+    char meta[GNN_TEXT_MAX + 8];
+    (void)snprintf(meta, sizeof meta, "%s/meta", r->name);
+    if (access(meta, F_OK) != 0)
+        return no_dataset(r, err);
     const char *const other = r->for_generate[0] != '\0' ? r->for_generate : r->seed_given ? "seed" : "";
     if (other[0] != '\0')
         return gnn_fail(err, GNN_EUSAGE,
@@ -202,7 +214,7 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
         GNN_TRY(gnn_cli_check_recipe(r->config.recipe, err));
     const struct gnn_prepare_job job = {
         .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = stop};
-    if (names_dataset(r))
+    if (names_directory(r))
         return add_widths(r, &job, err);
     GNN_TRY(make_parent(r, err));
     if (r->config.from[0] != '\0') {

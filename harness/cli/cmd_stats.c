@@ -4,6 +4,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/outputs.h"
+#include "harness/dataset/missing.h"
 #include "harness/dataset/recipe_file.h"
 #include "harness/stats/show.h"
 #include "harness/stats/twin.h"
@@ -109,6 +110,17 @@ static enum gnn_status open_computed(struct gnn_world *world, const struct reque
     return gnn_lists_open_computed(world, entry, &options, r->config.scale_divisor, out, err);
 }
 
+static enum gnn_status missing(const struct request *r, const char *dir, struct gnn_err *err)
+{
+    const struct gnn_dataset_wanted wanted = {.name = r->name,
+                                              .data_dir = r->config.data_dir,
+                                              .dir = dir,
+                                              .scale_divisor = r->config.scale_divisor,
+                                              .dim = r->config.dim,
+                                              .id_bytes = sizeof(gnn_node)};
+    return gnn_dataset_missing(&wanted, err);
+}
+
 /* A recipe's graph, a prepared one, or a computed one of the registry. *file: the recipe, to be freed behind the
  * lists. */
 static enum gnn_status open_lists(struct gnn_world *world, const struct request *r, struct gnn_recipe_file **file,
@@ -121,11 +133,12 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct request 
         GNN_TRY(gnn_recipe_file_open(r->config.recipe, file, err));
         return open_computed(world, r, &(*file)->entry, out, err);
     }
-    if (r->config.settings[0] == '\0' && find_prepared(r, dir, sizeof dir))
+    const bool prepared = find_prepared(r, dir, sizeof dir);
+    if (r->config.settings[0] == '\0' && prepared)
         return gnn_lists_open_prepared(world, dir, r->config.dim, out, err);
-    if (strchr(r->name, '/') != NULL)
-        return gnn_fail(err, GNN_ENOENT, "%s: no dataset there (%s/meta is missing); make one with `oocgnn prepare`",
-                        r->name, r->name);
+    const bool known = gnn_registry_find(r->name, &entry, NULL) == GNN_OK;
+    if (!prepared && (!known || entry->kind != GNN_REGISTRY_PROCEDURAL))
+        return missing(r, dir, err);
     GNN_TRY(gnn_registry_find(r->name, &entry, err));
     return open_computed(world, r, entry, out, err);
 }

@@ -179,9 +179,9 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
     *out = (struct gnn_recipe){.entry = entry, .options = *options, .scale_divisor = scale_divisor};
     if (entry->kind != GNN_REGISTRY_PROCEDURAL)
         return gnn_fail(err, GNN_EUSAGE,
-                        "%s is not a procedural graph: its edges take a sort, so it lives on a disk; `oocgnn "
-                        "prepare %s` makes it",
-                        entry->name, entry->name);
+                        "%s is not a procedural graph: its edges take a sort, so it is prepared on a disk and has none "
+                        "of these options",
+                        entry->name);
     if (options->levels != 0)
         return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron", options->levels,
                         entry->name);

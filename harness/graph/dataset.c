@@ -83,14 +83,15 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
 
 static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, struct gnn_err *err)
 {
-    char path[PATH_MAX_BYTES];
+    char path[PATH_MAX_BYTES], word[PATH_MAX_BYTES];
     join(path, d->public.dir, "meta");
     struct gnn_file *file;
     struct gnn_err why = {0};
     enum gnn_status status = gnn_file_open(world, path, GNN_OPEN_READ, &file, &why);
     if (status == GNN_ENOENT)
-        return gnn_fail(err, GNN_ENOENT, "%s is not a dataset: it has no meta file; `oocgnn prepare` makes one",
-                        d->public.dir);
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s is not a dataset: it has no meta file; `oocgnn prepare NAME --out %s` makes one",
+                        d->public.dir, gnn_shell_word(d->public.dir, word, sizeof word));
     if (status != GNN_OK)
         return gnn_fail(err, status, "%s", why.message);
     struct gnn_file_info info;

@@ -119,6 +119,10 @@ bool gnn_run_dataset_is_computed(const struct gnn_run_config *config);
 /* Writes the dataset's directory: config->dataset itself if it names a directory, else data_dir/NAME-1_K. */
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes);
 
+/* Fails: no dataset is in `dir`, where the run looked for it. The message has the command that makes it. */
+GNN_MUST_CHECK enum gnn_status gnn_run_dataset_missing(const struct gnn_run_config *config, const char *dir,
+                                                       struct gnn_err *err);
+
 /* ---- checks.c ---- */
 
 /* Checks options against each other, the system's parameters, and the features of this build; changes nothing.

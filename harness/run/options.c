@@ -3,6 +3,7 @@
 #include "harness/run/config.h"
 
 #include "harness/base/units.h"
+#include "harness/dataset/missing.h"
 #include "harness/dataset/prepare.h"
 
 #include <assert.h>
@@ -278,7 +279,7 @@ bool gnn_run_dataset_is_computed(const struct gnn_run_config *config)
 {
     const struct gnn_registry_entry *entry;
     return config->world == GNN_WORLD_SIMULATED && strchr(config->dataset, '/') == NULL &&
-           gnn_registry_find(config->dataset, &entry, NULL) == GNN_OK && entry->kind != GNN_REGISTRY_KNOWLEDGE;
+           gnn_registry_find(config->dataset, &entry, NULL) == GNN_OK && entry->kind == GNN_REGISTRY_PROCEDURAL;
 }
 
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes)
@@ -291,4 +292,16 @@ void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t
     (void)snprintf(path, path_bytes, "%s/%s-1_%u", config->data_dir, config->dataset, config->scale_divisor);
     if (config->scale_divisor == 1 && stat(path, &info) != 0) /* imports carry no scale */
         (void)snprintf(path, path_bytes, "%s/%s", config->data_dir, config->dataset);
+}
+
+enum gnn_status gnn_run_dataset_missing(const struct gnn_run_config *config, const char *dir, struct gnn_err *err)
+{
+    const struct gnn_dataset_wanted wanted = {.name = config->dataset,
+                                              .data_dir = config->data_dir,
+                                              .dir = dir,
+                                              .scale_divisor = config->scale_divisor,
+                                              .dim = config->dim,
+                                              .id_bytes = gnn_id_width_bytes(config->id_width),
+                                              .links = config->task == GNN_TASK_LINK};
+    return gnn_dataset_missing(&wanted, err);
 }

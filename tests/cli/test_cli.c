@@ -309,7 +309,7 @@ static void a_directory_is_named_with_a_slash(void **state)
     (void)snprintf(words, sizeof words, "run --system null --dataset mine --db %s/x.db", dir);
     struct process_result r = run_words(words);
     assert_int_equal(chdir(here), 0);
-    if (r.exit_status != 2 || strstr(r.err, "use `--dataset ./mine`") == NULL)
+    if (r.exit_status != 2 || strstr(r.err, "use `./mine`") == NULL)
         fail_msg("exit %d: %s", r.exit_status, r.err);
     process_free(&r);
     process_remove_tree(dir);

@@ -683,7 +683,7 @@ static void small_mistakes_are_named(void **state)
         {"run --system GNNDrive --dataset papers100m", "did you mean \"gnndrive\""},
         {"run --system null --dataset papers100m --device-bps 1", "at least 64K"},
         {"run --system null --dataset papers100m --device-iops 2", "at least 64K"},
-        {"run --system null --dataset cli", "use `--dataset ./cli`"},
+        {"run --system null --dataset cli", "use `./cli`"},
     };
     process_expect(process_shell("cp -r %s/papers100m-1_4000 %s/cli", t->data, t->dir), 0, "", "cp");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -285,7 +285,7 @@ static void test_refused(void **state)
         {"friendster", 100, 0, 0, 1.5, GNN_EUSAGE, {"popularity", "1.5"}},
         {"papers100m", 100000, 0, 0, 1, GNN_EUSAGE, {"reach of 211 nodes", "172 classes", "larger scale"}},
         {"papers100m", 100, 0, 9, 1, GNN_EUSAGE, {"levels 9", "kron"}},
-        {"kron", 1, 0, 0, 1, GNN_EUSAGE, {"kron", "oocgnn prepare kron"}},
+        {"kron", 1, 0, 0, 1, GNN_EUSAGE, {"kron", "prepared on a disk"}},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         struct gnn_synthetic *s = NULL;

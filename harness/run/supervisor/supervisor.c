@@ -5,7 +5,6 @@
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
-#include "harness/dataset/prepare.h"
 #include "harness/measure/environment.h"
 #include "harness/run/floor.h"
 #include "harness/run/identity.h"
@@ -78,29 +77,6 @@ static bool has_meta(const char *dir)
     return stat(meta, &info) == 0;
 }
 
-/* Says why no dataset is at dataset_dir, and what to type instead. */
-static enum gnn_status no_dataset(const struct supervision *s, struct gnn_err *err)
-{
-    const char *const name = s->config.dataset, *const data = s->config.data_dir, *const dir = s->dataset_dir;
-    const struct gnn_registry_entry *entry;
-    struct gnn_err unknown = {0};
-    if (strchr(name, '/') != NULL)
-        return gnn_fail(err, GNN_ENOENT,
-                        "--dataset %s: no dataset there (%s/meta is missing); make one with `oocgnn prepare`", name,
-                        dir);
-    if (has_meta(name))
-        return gnn_fail(
-            err, GNN_ENOENT,
-            "--dataset %s: %s has no dataset of that name, but the directory %s here is one: use `--dataset ./%s`",
-            name, data, name, name);
-    if (gnn_registry_find(name, &entry, &unknown) != GNN_OK)
-        return gnn_fail(err, GNN_ENOENT, "--dataset %s: nothing of that name in %s (%s/meta is missing), and %s", name,
-                        data, dir, unknown.message);
-    return gnn_fail(err, GNN_ENOENT,
-                    "dataset %s is not prepared (%s/meta is missing); type: oocgnn prepare %s --scale 1/%u --data %s",
-                    name, dir, name, s->config.scale_divisor, data);
-}
-
 static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
 {
     gnn_run_dataset_dir(&s->config, s->dataset_dir, sizeof s->dataset_dir);
@@ -109,7 +85,7 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
     if (errno != ENOENT && errno != ENOTDIR)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "dataset %s: %s/meta: %s", s->config.dataset,
                         s->dataset_dir, strerror(errno));
-    return no_dataset(s, err);
+    return gnn_run_dataset_missing(&s->config, s->dataset_dir, err);
 }
 
 static enum gnn_status fill_identity(struct supervision *s, struct gnn_err *err)

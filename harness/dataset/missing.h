@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What to type when a dataset is missing. */
+#ifndef GNN_DATASET_MISSING_H
+#define GNN_DATASET_MISSING_H
+
+#include "harness/oocgnn.h"
+
+struct gnn_dataset_wanted {
+    const char *name;     /* a name of the registry, the name of an import, or a directory (has a '/') */
+    const char *data_dir; /* of the prepared datasets */
+    const char *dir;      /* where the dataset was looked for */
+    uint32_t scale_divisor;
+    uint32_t dim;      /* 0: the usual one */
+    uint32_t id_bytes; /* 4 or 8 */
+    bool links;        /* a knowledge graph is wanted */
+};
+
+/* Fails: no dataset is at wanted->dir. The message has the command that makes it, to be pasted; only an import's input is
+ * left open. Returns GNN_ENOENT, or GNN_EUSAGE for a scale of a graph that has none. */
+GNN_MUST_CHECK enum gnn_status gnn_dataset_missing(const struct gnn_dataset_wanted *wanted, struct gnn_err *err);
+
+#endif
