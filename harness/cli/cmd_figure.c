@@ -397,6 +397,22 @@ static enum gnn_status pass_over(struct figures *f, struct found *found, const c
     return f->config.check ? GNN_OK : write_words(f, found, "not available:", why, err);
 }
 
+/* An imported dataset is needed by what is not recorded yet. */
+static enum gnn_status check_import(const struct figures *f, const struct found *found, struct gnn_err *err)
+{
+    struct gnn_paper_figure *figure;
+    uint32_t cells, recorded;
+    if (found->about.import[0] == '\0' || !f->config.run || f->config.check || gnn_kv_get(&f->fix, "dataset") != NULL)
+        return GNN_OK;
+    GNN_TRY(open_figure(f, found, &figure, err));
+    enum gnn_status status = gnn_figure_load(figure, f->config.any_build, f->config.repeat, err);
+    gnn_figure_count(figure, &cells, &recorded);
+    if (status == GNN_OK && recorded < cells)
+        status = gnn_figure_check_import(figure, err);
+    gnn_figure_close(figure);
+    return status;
+}
+
 static enum gnn_status make_figure(struct figures *f, struct found *found, int *exit_status, struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
@@ -406,6 +422,7 @@ static enum gnn_status make_figure(struct figures *f, struct found *found, int *
             return gnn_fail(err, GNN_ENOTSUP, "%s is not available: %s", found->id, found->about.missing);
         return pass_over(f, found, found->about.missing, err);
     }
+    GNN_TRY(check_import(f, found, err));
     GNN_TRY(open_figure(f, found, &figure, err));
     const enum gnn_status status = do_figure(f, found, figure, exit_status, err);
     gnn_figure_close(figure);

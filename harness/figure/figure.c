@@ -3,6 +3,7 @@
 
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "classes", "cdf", "time", "accuracy", "table", NULL};
 static const char *const other_sections[] = {"figure", "holds", "reasons", "measured reasons", NULL};
@@ -31,7 +33,7 @@ static const struct {
     ABOUT(paper),       ABOUT(place),   ABOUT(title),       ABOUT(chart),    ABOUT(x),       ABOUT(x_keys),
     ABOUT(published_x), ABOUT(facets),  ABOUT(y),           ABOUT(x_label),  ABOUT(y_label), ABOUT(log),
     ABOUT(published),   ABOUT(note),    ABOUT(missing),     ABOUT(own_axis), ABOUT(scale),   ABOUT(scaled),
-    ABOUT(target),      ABOUT(minutes), ABOUT(measured_by),
+    ABOUT(target),      ABOUT(minutes), ABOUT(measured_by), ABOUT(import),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
@@ -563,4 +565,21 @@ enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out
     }
     gnn_ini_close(ini);
     return status;
+}
+
+enum gnn_status gnn_figure_check_import(const struct gnn_paper_figure *figure, struct gnn_err *err)
+{
+    char dir[2 * GNN_TEXT_MAX], meta[2 * GNN_TEXT_MAX + 8], name[GNN_TEXT_MAX], data[GNN_TEXT_MAX];
+    if (figure->about.import[0] == '\0' || figure->job->count == 0)
+        return GNN_OK;
+    const struct gnn_run_config *const config = &figure->job->cells[0].config;
+    gnn_run_dataset_dir(config, dir, sizeof dir);
+    (void)snprintf(meta, sizeof meta, "%s/meta", dir);
+    if (access(meta, F_OK) == 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_ENOTSUP,
+                    "%s needs the graph %s, which is not in %s; download it to a directory DIR, and `oocgnn prepare %s "
+                    "--from DIR %s --data %s` imports it",
+                    figure->id, config->dataset, config->data_dir, gnn_shell_word(config->dataset, name, sizeof name),
+                    figure->about.import, gnn_shell_word(config->data_dir, data, sizeof data));
 }

@@ -30,6 +30,7 @@
  *   `scale`                    Scale if the user gives none: "1/100".
  *   `scaled`                   Parameters of systems that are sizes at the paper's scale.
  *   `measured_by`              Value "fio": see below.
+ *   `import`                   Options of `oocgnn prepare --from DIR` that import the dataset.
  *
  * With `measured_by = fio`, a section is a job of fio, not a run of a system. Its keys are fio's own, with several
  * values of one between bars. It reads a file that fio writes first (fio_cells.h). It is always measured on this
@@ -67,6 +68,7 @@ struct gnn_figure_about {
     char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
     char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
+    char import[GNN_FIGURE_LINE];
 };
 
 struct gnn_figure_series {
@@ -125,6 +127,9 @@ struct gnn_figure_setup {
 GNN_MUST_CHECK enum gnn_status gnn_figure_open(const char *path, const struct gnn_figure_setup *setup,
                                                struct gnn_paper_figure **out, struct gnn_err *err);
 void gnn_figure_close(struct gnn_paper_figure *figure); /* accepts NULL */
+
+/* Checks that the imported dataset of a figure exists. GNN_ENOTSUP: the message has the command that imports it. */
+GNN_MUST_CHECK enum gnn_status gnn_figure_check_import(const struct gnn_paper_figure *figure, struct gnn_err *err);
 
 /* Reads section [figure] only. Returns errors as gnn_figure_open() does. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_about(const char *path, struct gnn_figure_about *out, struct gnn_err *err);

@@ -372,6 +372,32 @@ static void accuracy_is_paired_with_modelled_time(void **state)
     figure_expect(p, words, 0, PARTS("0 runs made, 2 skipped", "holds           in_time"));
 }
 
+/* A figure on an imported graph names the command that imports it, once, and is made when the graph is there. */
+static void an_imported_graph_is_asked_for(void **state)
+{
+    const struct place *const p = *state;
+    char words[800];
+    figure_write(p, "tiny-real",
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = real\ntask = link\ndim = 8\nbatch = "
+                 "8\nevaluate = never\n[a]\nsystem = pygplus\n[b]\nsystem = mariusgnn\n[figure]\npaper = tiny\nplace = "
+                 "Figure 9\ntitle = T\nchart = bars\nx = dataset\ny = epoch_s\nimport = --format triples "
+                 "--add-reverse\n");
+    (void)snprintf(words, sizeof words, "tiny-real --data '%s/my data'", p->dir);
+    figure_expect(p, words, 4, PARTS("`oocgnn prepare real --from DIR --format triples --add-reverse --data '"));
+    (void)snprintf(words, sizeof words, "--all --data '%s/my data'", p->dir);
+    figure_expect(p, words, 0, PARTS("not available: tiny-real needs the graph real, which is not in "));
+    struct process_result r = process_shell("cd %s && mkdir in && for f in train valid test; do for i in {1..20}; do "
+                                            "printf 'a%%d\\tr%%d\\ta%%d\\n' $i $((i %% 3)) $((i * 7 %% 20)); done "
+                                            ">in/$f.txt; done && %s prepare real --from in --format triples "
+                                            "--add-reverse --data 'my data' --quiet",
+                                            p->dir, p->program);
+    process_expect(r, 0, "is ready", "import");
+    (void)snprintf(words, sizeof words, "tiny-real --data '%s/my data'", p->dir);
+    figure_expect(p, words, 0, PARTS("2 of 2 configurations are recorded"));
+    process_expect(process_shell("rm -r '%s/my data'", p->dir), 0, "", "rm");
+    figure_expect(p, words, 0, PARTS("2 of 2 configurations are recorded")); /* records need no graph */
+}
+
 /* Of the tree, by the program in its own place: no file there keeps a summary from being made. */
 static void the_trees_own_are_summed_up(void **state)
 {
@@ -400,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(cells_of_two_figures_are_counted_once, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_are_made_whatever_fails, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(an_imported_graph_is_asked_for, make_place, place_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
