@@ -106,3 +106,19 @@ enum gnn_status gnn_dataset_missing(const struct gnn_dataset_wanted *wanted, str
     return gnn_fail(err, GNN_ENOENT, "dataset %s is not prepared (%s/meta is missing); `%s` prepares it", name,
                     wanted->dir, generate_command(wanted, entry, wanted->scale_divisor, data, command, sizeof command));
 }
+
+enum gnn_status gnn_dataset_without_links(const struct gnn_dataset_wanted *wanted, const char *what,
+                                          struct gnn_err *err)
+{
+    enum { EXAMPLE_DIVISOR = 100 }; /* where the run has no scale */
+    const struct gnn_registry_entry *entry = gnn_registry;
+    const uint32_t scale_divisor = wanted->scale_divisor > 1 ? wanted->scale_divisor : EXAMPLE_DIVISOR;
+    char command[COMMAND_BYTES];
+    while (entry->kind != GNN_REGISTRY_KNOWLEDGE)
+        entry++;
+    return gnn_fail(
+        err, GNN_ENOTSUP,
+        "--task link: %s is no knowledge graph; use one, for example `%s` and --dataset %s --scale 1/%" PRIu32, what,
+        generate_command(wanted, entry, scale_divisor, wanted->data_dir, command, sizeof command), entry->name,
+        scale_divisor);
+}

@@ -19,4 +19,9 @@ struct gnn_dataset_wanted {
  * left open. Returns GNN_ENOENT, or GNN_EUSAGE for a scale of a graph that has none. */
 GNN_MUST_CHECK enum gnn_status gnn_dataset_missing(const struct gnn_dataset_wanted *wanted, struct gnn_err *err);
 
+/* Fails: `what` is no knowledge graph. The message has a command that makes one of the registry, at the wanted scale or
+ * else 1/100. Returns GNN_ENOTSUP. */
+GNN_MUST_CHECK enum gnn_status gnn_dataset_without_links(const struct gnn_dataset_wanted *wanted, const char *what,
+                                                         struct gnn_err *err);
+
 #endif

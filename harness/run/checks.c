@@ -197,7 +197,7 @@ static enum gnn_status check_task(const struct gnn_run_config *config, const str
     if (config->task == GNN_TASK_NODES && sets_links(config))
         return gnn_fail(err, GNN_EUSAGE,
                         "--decoder, --encoder, --optimizer, --embedding-lr, --negatives, --chunks, --degree-share and "
-                        "--candidates are of --task link: add it");
+                        "--candidates are for links: add --task link");
     if (config->task == GNN_TASK_NODES)
         return GNN_OK;
     if ((system->variants & GNN_VARIANT_LINK) == 0)

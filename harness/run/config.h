@@ -123,6 +123,10 @@ void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t
 GNN_MUST_CHECK enum gnn_status gnn_run_dataset_missing(const struct gnn_run_config *config, const char *dir,
                                                        struct gnn_err *err);
 
+/* Fails: --task link was asked for, and `what` is no knowledge graph. The message has a command that makes one. */
+GNN_MUST_CHECK enum gnn_status gnn_run_dataset_without_links(const struct gnn_run_config *config, const char *what,
+                                                             struct gnn_err *err);
+
 /* ---- checks.c ---- */
 
 /* Checks options against each other, the system's parameters, and the features of this build; changes nothing.

@@ -250,9 +250,7 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
 {
     if (gnn_run_dataset_is_computed(m->config)) {
         if (m->config->task == GNN_TASK_LINK)
-            return gnn_fail(err, GNN_ENOTSUP,
-                            "--task link: %s is no knowledge graph; import one with `oocgnn prepare --format triples`",
-                            m->config->dataset);
+            return gnn_run_dataset_without_links(m->config, m->config->dataset, err);
         GNN_TRY(open_synthetic(m, err));
         if (m->config->sample_only)
             gnn_synthetic_drop_labels(m->world, m->synthetic);
@@ -264,10 +262,7 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
     GNN_TRY(gnn_dataset_open(m->world, dir, gnn_run_dim(m->config), gnn_id_width_bytes(m->config->id_width),
                              &m->dataset, err));
     if (m->config->task == GNN_TASK_LINK && m->dataset->relation_count == 0)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--task link: %s has no relations; import a knowledge graph with `oocgnn prepare --format "
-                        "triples`",
-                        dir);
+        return gnn_run_dataset_without_links(m->config, dir, err);
     if (m->config->task == GNN_TASK_NODES && m->dataset->relation_count > 0)
         return gnn_fail(err, GNN_EUSAGE, "%s is a knowledge graph without training nodes; add --task link", dir);
     if (m->config->sample_only)

@@ -294,14 +294,26 @@ void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t
         (void)snprintf(path, path_bytes, "%s/%s", config->data_dir, config->dataset);
 }
 
+static struct gnn_dataset_wanted wanted_by(const struct gnn_run_config *config, const char *dir)
+{
+    return (struct gnn_dataset_wanted){.name = config->dataset,
+                                       .data_dir = config->data_dir,
+                                       .dir = dir,
+                                       .scale_divisor = config->scale_divisor,
+                                       .dim = config->dim,
+                                       .id_bytes = gnn_id_width_bytes(config->id_width),
+                                       .links = config->task == GNN_TASK_LINK};
+}
+
 enum gnn_status gnn_run_dataset_missing(const struct gnn_run_config *config, const char *dir, struct gnn_err *err)
 {
-    const struct gnn_dataset_wanted wanted = {.name = config->dataset,
-                                              .data_dir = config->data_dir,
-                                              .dir = dir,
-                                              .scale_divisor = config->scale_divisor,
-                                              .dim = config->dim,
-                                              .id_bytes = gnn_id_width_bytes(config->id_width),
-                                              .links = config->task == GNN_TASK_LINK};
+    const struct gnn_dataset_wanted wanted = wanted_by(config, dir);
     return gnn_dataset_missing(&wanted, err);
+}
+
+enum gnn_status gnn_run_dataset_without_links(const struct gnn_run_config *config, const char *what,
+                                              struct gnn_err *err)
+{
+    const struct gnn_dataset_wanted wanted = wanted_by(config, "");
+    return gnn_dataset_without_links(&wanted, what, err);
 }

@@ -120,6 +120,8 @@ static enum gnn_status fill_from_meta(const struct gnn_run_config *config, const
                         "--scale 1/%" PRIu32 ": the dataset in %s has scale 1/%" PRIu32
                         "; leave --scale out, or name another one",
                         config->scale_divisor, dir, meta->scale_divisor);
+    if (config->task == GNN_TASK_LINK && meta->relation_count == 0)
+        return gnn_run_dataset_without_links(config, dir, err);
     char digest[GNN_CHECKSUM_TEXT], features[32];
     const uint32_t dim = dim_of(config, meta);
     copy_name(run->dataset, meta->name);

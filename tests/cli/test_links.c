@@ -336,7 +336,7 @@ static void test_refusals(void **state)
          "kg is a knowledge graph, whose nodes have no features or classes; add "
          "--task link"},
         {"--system pygplus --dataset kg --dim 8", 2, "without training nodes; add --task link"},
-        {"--system pygplus --dataset kg --negatives 3", 2, "are of --task link: add it"},
+        {"--system pygplus --dataset kg --negatives 3", 2, "are for links: add --task link"},
         {"--system pygplus --dataset kg --task link --sample-only", 4, "links are not learned without training"},
         {"--system pygplus --dataset kg --task link --workers 2", 4, "pygplus trains in one process"},
         {"--system pygplus --dataset kg --task link --decoder complex --dim 7", 2, "takes an even one"},
@@ -350,7 +350,7 @@ static void test_refusals(void **state)
          2, "nodes have fixed features"},
         {"--system pygplus --dataset papers100m --scale 1/4000 --task link --world simulated --profile "
          "tests/golden/machine.ini",
-         4, "papers100m is no knowledge graph"},
+         4, "papers100m is no knowledge graph; use one, for example `oocgnn prepare freebase86m --scale 1/4000 "},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         process_expect(
