@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static enum gnn_status check_size(struct gnn_world *world, struct gnn_file *file
     if (info.size_bytes != expected)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s: %" PRIu64 " B, meta has %" PRIu64
-                        "; the file is truncated, replaced or from another dataset: prepare the dataset again",
+                        "; the file is truncated, replaced or from another dataset: remove the dataset and prepare it "
+                        "again",
                         gnn_file_path(world, file), info.size_bytes, expected);
     return GNN_OK;
 }
@@ -76,8 +78,8 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     char checksum[GNN_CHECKSUM_TEXT];
     gnn_checksum_of(*out, entry->bytes, checksum);
     if (strcmp(checksum, entry->checksum) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta has %s; prepare the dataset again", path, checksum,
-                        entry->checksum);
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta has %s; remove the dataset and prepare it again", path,
+                        checksum, entry->checksum);
     return GNN_OK;
 }
 
@@ -252,6 +254,17 @@ enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint3
     else
         gnn_dataset_close(world, &d->public);
     return status;
+}
+
+enum gnn_status gnn_dataset_damaged(const struct gnn_dataset *dataset, struct gnn_err *err, const char *format, ...)
+{
+    char what[GNN_ERR_MAX / 2], dir[sizeof dataset->dir];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return gnn_fail(err, GNN_EFORMAT, "%s; the dataset is damaged: `oocgnn prepare %s --check` names the file", what,
+                    gnn_shell_word(dataset->dir, dir, sizeof dir));
 }
 
 void gnn_dataset_drop_labels(struct gnn_world *world, struct gnn_dataset *dataset)

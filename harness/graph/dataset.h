@@ -43,6 +43,11 @@ GNN_MUST_CHECK enum gnn_status gnn_dataset_open(struct gnn_world *world, const c
                                                 uint32_t id_bytes, struct gnn_dataset **out, struct gnn_err *err);
 void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset);
 
+/* Fails with GNN_EFORMAT: a file of the dataset has a value that cannot be. printf style says which one; the message ends
+ * with the command that checks every file. */
+enum gnn_status gnn_dataset_damaged(const struct gnn_dataset *dataset, struct gnn_err *err, const char *format, ...)
+    __attribute__((cold, noinline, format(printf, 3, 4)));
+
 /* Frees the labels, which were checked at open. A run that only samples does not need these 4 bytes per node. */
 void gnn_dataset_drop_labels(struct gnn_world *world, struct gnn_dataset *dataset);
 

@@ -35,8 +35,8 @@ enum gnn_status gnn_triples_file(struct gnn_world *world, const struct gnn_datas
         return GNN_OK;
     gnn_file_close(world, *out);
     *out = NULL;
-    return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " expected; run `oocgnn prepare` again", path,
-                    info.size_bytes, split_bytes(dataset, split));
+    return gnn_dataset_damaged(dataset, err, "%s: %" PRIu64 " bytes, %" PRIu64 " expected", path, info.size_bytes,
+                               split_bytes(dataset, split));
 }
 
 static enum gnn_status check_edges(const struct gnn_dataset *dataset, enum gnn_triple_split split,

@@ -139,8 +139,8 @@ static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const stru
 static enum gnn_status node_error(const struct gnn_sampler *sampler, const char *what, gnn_node node,
                                   struct gnn_err *err)
 {
-    return gnn_fail(err, GNN_EFORMAT, "dataset %s: %s %u, but there are %u nodes; run `oocgnn prepare --check`",
-                    sampler->dataset->name, what, node, sampler->dataset->node_count);
+    return gnn_dataset_damaged(sampler->dataset, err, "dataset %s: %s %u, but there are %u nodes",
+                               sampler->dataset->name, what, node, sampler->dataset->node_count);
 }
 
 /* IDs of 8 bytes that no gnn_node holds come as GNN_NODE_NONE. */

@@ -124,8 +124,7 @@ enum gnn_status gnn_dataset_file_open(const struct gnn_env *env, enum gnn_datase
     GNN_TRY(gnn_file_open(env->world, path, GNN_OPEN_READ | flags, out, err));
     gnn_file_info(env->world, *out, &info);
     if (info.size_bytes != bytes)
-        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " expected; run `oocgnn prepare` again",
-                        path, info.size_bytes, bytes);
+        return gnn_dataset_damaged(d, err, "%s: %" PRIu64 " bytes, %" PRIu64 " expected", path, info.size_bytes, bytes);
     if (align_bytes != NULL)
         *align_bytes = gnn_max_u32(info.offset_align_bytes, info.mem_align_bytes);
     return GNN_OK;

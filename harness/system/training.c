@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/system/training.h"
 
+#include "harness/base/plain_text.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -53,12 +55,14 @@ enum gnn_status gnn_step_not_finite(const struct gnn_env *env, const struct gnn_
                                     const struct gnn_step_result *step, struct gnn_err *err)
 {
     uint32_t row = 0;
+    char dir[sizeof env->dataset->dir];
     GNN_TRY(find_bad_row(env, batch, x, &row, err));
     if (row < batch->node_count)
         return gnn_fail(err, GNN_ENUMBER,
                         "epoch %" PRIu64 ", mini-batch %" PRIu64 ": the features of node %" PRIu32
                         " are not all finite numbers; `oocgnn prepare %s --check` finds damaged files",
-                        batch->epoch, batch->batch, batch->nodes[row], env->dataset->dir);
+                        batch->epoch, batch->batch, batch->nodes[row],
+                        gnn_shell_word(env->dataset->dir, dir, sizeof dir));
     return gnn_fail(err, GNN_ENUMBER,
                     "epoch %" PRIu64 ", mini-batch %" PRIu64 ", first seed node %" PRIu32
                     ": %s is not finite though every input is: the training diverged; lower --lr",

@@ -180,10 +180,8 @@ static enum gnn_status append_list(struct search *search, const unsigned char *l
         gnn_node id;
         gnn_ids_narrow(list + i * id_bytes, id_bytes, 1, &id);
         if (id >= nodes)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "%s: neighbour %" PRIu32 ", expected below %" PRIu32
-                            "; the dataset is damaged: run `oocgnn prepare --check`",
-                            search->env->dataset->indices_path, id, nodes);
+            return gnn_dataset_damaged(search->env->dataset, err, "%s: neighbour %" PRIu32 ", expected below %" PRIu32,
+                                       search->env->dataset->indices_path, id, nodes);
         if (search->visited[id])
             continue;
         search->visited[id] = 1;

@@ -263,15 +263,14 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t number, 
 
 /* ---- one mini-batch ---- */
 
-static enum gnn_status add_known(const struct agnes_batch *batch, struct workspace *space, struct gnn_err *err)
+static enum gnn_status add_known(const struct agnes_sampling *sampling, const struct agnes_batch *batch,
+                                 struct workspace *space, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         space->nodes[i] = batch->nodes[i];
         if (gnn_id_map_add(&space->map, batch->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "seed %" PRIu32
-                            " occurs twice in one mini-batch, the dataset is damaged: run `oocgnn prepare --check`",
-                            batch->nodes[i]);
+            return gnn_dataset_damaged(sampling->env->dataset, err, "seed %" PRIu32 " occurs twice in one mini-batch",
+                                       batch->nodes[i]);
     }
     return GNN_OK;
 }
@@ -340,7 +339,7 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
     assert(bound <= sampling->node_bound);
     gnn_id_map_resize(&space->map, bound);
     assert(space->map.capacity >= bound);
-    GNN_TRY(add_known(batch, space, err));
+    GNN_TRY(add_known(sampling, batch, space, err));
     GNN_TRY(number_rows(sampling, j, space, err));
     struct agnes_record *const record = &batch->records[sampling->hop - 1];
     *record = (struct agnes_record){

@@ -29,11 +29,11 @@ static enum gnn_status check_edge(const struct job *job, const struct gnn_triple
     const struct gnn_dataset *const d = job->scatter->env->dataset;
     if (edge->source < d->node_count && edge->target < d->node_count && edge->relation < d->relation_count)
         return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT,
-                    "%s: training edge %" PRIu64 " is (%" PRIu32 ", %" PRIu32 ", %" PRIu32
-                    "), expected nodes below %" PRIu32 " and a relation below %" PRIu32
-                    ": run `oocgnn prepare --check`",
-                    d->dir, number, edge->source, edge->relation, edge->target, d->node_count, d->relation_count);
+    return gnn_dataset_damaged(d, err,
+                               "%s: training edge %" PRIu64 " is (%" PRIu32 ", %" PRIu32 ", %" PRIu32
+                               "), expected nodes below %" PRIu32 " and a relation below %" PRIu32,
+                               d->dir, number, edge->source, edge->relation, edge->target, d->node_count,
+                               d->relation_count);
 }
 
 static uint64_t bucket_of(const struct job *job, const struct gnn_triple *edge)

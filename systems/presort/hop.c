@@ -209,10 +209,9 @@ static enum gnn_status neighbour_error(const struct presort_rounds *r, gnn_node 
                                        struct gnn_err *err)
 {
     const struct gnn_dataset *const d = r->env->dataset;
-    return gnn_fail(err, GNN_EFORMAT,
-                    "dataset %s: in the list of node %" PRIu32 ", neighbour %" PRIu32 ", but there are %" PRIu32
-                    " nodes: run `oocgnn prepare --check`",
-                    d->name, of, neighbour, d->node_count);
+    return gnn_dataset_damaged(
+        d, err, "dataset %s: in the list of node %" PRIu32 ", neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
+        d->name, of, neighbour, d->node_count);
 }
 
 /* Puts what a want takes from edges [begin, end), which are at `ids`, into its place. */

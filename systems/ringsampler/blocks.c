@@ -53,9 +53,8 @@ static void *take_high(struct rs_batch *b, uint64_t bytes)
 static enum gnn_status node_error(const struct rs_thread *thread, const char *what, gnn_node node, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = thread->s->env->dataset;
-    return gnn_fail(err, GNN_EFORMAT,
-                    "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes: run `oocgnn prepare --check`",
-                    d->name, what, node, d->node_count);
+    return gnn_dataset_damaged(d, err, "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes", d->name, what,
+                               node, d->node_count);
 }
 
 /* Of slot p. IDs of 8 bytes that no gnn_node holds come as GNN_NODE_NONE. */
@@ -159,10 +158,8 @@ static enum gnn_status load_map(struct rs_thread *thread, const struct rs_batch 
         if (i + PREFETCH_IDS < hop->node_count)
             gnn_id_map_prefetch(map, hop->nodes[i + PREFETCH_IDS]);
         if (gnn_id_map_add(map, hop->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "seed %" PRIu32
-                            " occurs twice in one mini-batch, the dataset is damaged: run `oocgnn prepare --check`",
-                            hop->nodes[i]);
+            return gnn_dataset_damaged(thread->s->env->dataset, err, "seed %" PRIu32 " occurs twice in one mini-batch",
+                                       hop->nodes[i]);
     }
     return GNN_OK;
 }
@@ -221,10 +218,8 @@ static enum gnn_status find_first(struct rs_thread *thread, const struct rs_hop 
         if (i == 0 || pairs[i] >> 32 != pairs[i - 1] >> 32)
             head = (uint32_t)pairs[i];
         else if ((uint32_t)pairs[i] < hop->node_count)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "seed %" PRIu64
-                            " occurs twice in one mini-batch, the dataset is damaged: run `oocgnn prepare --check`",
-                            pairs[i] >> 32);
+            return gnn_dataset_damaged(thread->s->env->dataset, err, "seed %" PRIu64 " occurs twice in one mini-batch",
+                                       pairs[i] >> 32);
         first[(uint32_t)pairs[i]] = head;
     }
     return GNN_OK;
