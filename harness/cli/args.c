@@ -184,7 +184,10 @@ enum gnn_status gnn_cli_check_file(const char *what, const char *path, const cha
 
 enum gnn_status gnn_cli_check_recipe(const char *path, struct gnn_err *err)
 {
-    return gnn_cli_check_file("--recipe", path, "`oocgnn stats DATASET --recipe-from FILE` writes one", err);
+    char remedy[2 * GNN_TEXT_MAX], word[GNN_TEXT_MAX];
+    (void)snprintf(remedy, sizeof remedy, "`oocgnn stats DATASET --recipe-from %s` writes one",
+                   gnn_shell_word(path, word, sizeof word));
+    return gnn_cli_check_file("--recipe", path, remedy, err);
 }
 
 /* Prints a word that a shell takes for one. */

@@ -49,8 +49,8 @@ enum { SHARES = sizeof shares / sizeof shares[0] };
 
 struct request {
     struct bound_config config;
-    int64_t ids[RUNS_MAX];
-    uint32_t id_count;
+    const char *words[RUNS_MAX]; /* RUN... as typed */
+    uint32_t word_count;
 };
 
 /* Copies the entries of the run's table, then this command's own; the last one ends the table. */
@@ -69,14 +69,9 @@ static void make_table(struct gnn_option table[OPTIONS_MAX])
 static enum gnn_status take_run(void *ctx, const char *word, struct gnn_err *err)
 {
     struct request *const r = ctx;
-    uint64_t id;
-    struct gnn_err cause = {0};
-    if (gnn_parse_u64(word, &id, &cause) != GNN_OK || id > INT64_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "bound: \"%s\" is no run's number; `oocgnn report --last 10` shows them",
-                        word);
-    if (r->id_count == RUNS_MAX)
+    if (r->word_count == RUNS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "bound: more than %d runs", RUNS_MAX);
-    r->ids[r->id_count++] = (int64_t)id;
+    r->words[r->word_count++] = word;
     return GNN_OK;
 }
 
@@ -157,21 +152,41 @@ static enum gnn_status bound_of_record(const struct bound_config *c, int64_t id,
     return status;
 }
 
+static enum gnn_status parse_run(const struct bound_config *c, const char *word, int64_t *out, struct gnn_err *err)
+{
+    char db[GNN_TEXT_MAX];
+    uint64_t id;
+    struct gnn_err cause = {0};
+    if (gnn_parse_u64(word, &id, &cause) != GNN_OK || id > INT64_MAX)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "bound: \"%s\" is no run's number; `oocgnn report --last 10 --db %s` shows them", word,
+                        gnn_shell_word(c->run.db, db, sizeof db));
+    *out = (int64_t)id;
+    return GNN_OK;
+}
+
 static enum gnn_status bound_of_records(const struct request *r, struct gnn_err *err)
 {
     if (r->config.run.dataset[0] != '\0')
         return gnn_fail(err, GNN_EUSAGE, "bound: name runs, or a workload with --dataset, not both");
-    for (uint32_t i = 0; i < r->id_count; i++)
-        GNN_TRY(bound_of_record(&r->config, r->ids[i], err));
+    int64_t ids[RUNS_MAX];
+    for (uint32_t i = 0; i < r->word_count; i++)
+        GNN_TRY(parse_run(&r->config, r->words[i], &ids[i], err));
+    for (uint32_t i = 0; i < r->word_count; i++)
+        GNN_TRY(bound_of_record(&r->config, ids[i], err));
     return GNN_OK;
 }
 
 static enum gnn_status run(const struct request *r, struct gnn_err *err)
 {
-    if (r->id_count > 0)
+    char db[GNN_TEXT_MAX];
+    if (r->word_count > 0)
         return bound_of_records(r, err);
     if (r->config.run.dataset[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "bound: name a workload (--dataset D) or runs (`oocgnn report --last 10`)");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "bound: name a workload by --dataset (`oocgnn list datasets` prints the names), or runs "
+                        "(`oocgnn report --last 10 --db %s` prints their numbers)",
+                        gnn_shell_word(r->config.run.db, db, sizeof db));
     return bound_of_workload(&r->config, err);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* oocgnn report: tables and plots of recorded runs. */
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
@@ -61,6 +62,8 @@ static const struct gnn_option report_table[] = {
 struct report {
     struct report_config config;
     struct gnn_db_choice choice;
+    const char *words[RUNS_MAX]; /* RUN... as typed */
+    uint32_t word_count;
     int64_t ids[RUNS_MAX];
     uint32_t count;
 };
@@ -157,21 +160,50 @@ static enum gnn_status check_series(struct report *r, struct gnn_err *err)
 
 /* ---- the runs ---- */
 
-static enum gnn_status add_run(void *ctx, const char *word, struct gnn_err *err)
+/* The words are numbers of runs in the database, whose option may follow. */
+static enum gnn_status add_word(void *ctx, const char *word, struct gnn_err *err)
 {
     struct report *const r = ctx;
-    uint64_t id;
-    struct gnn_err cause = {0};
-    if (gnn_parse_u64(word, &id, &cause) != GNN_OK)
-        return gnn_fail(err, GNN_EUSAGE, "report: \"%s\" is no run's number; `oocgnn report --last 10` shows them",
-                        word);
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->ids[i] == (int64_t)id)
-            return GNN_OK; /* one run is no repetition of itself */
-    if (r->count == RUNS_MAX)
+    if (r->word_count == RUNS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "report: more than %d runs; name fewer, or --last %d", RUNS_MAX, RUNS_MAX);
-    r->ids[r->count++] = (int64_t)id;
+    r->words[r->word_count++] = word;
     return GNN_OK;
+}
+
+/* One run is no repetition of itself. */
+static void add_run(struct report *r, int64_t id)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->ids[i] == id)
+            return;
+    r->ids[r->count++] = id;
+}
+
+static enum gnn_status add_runs(struct report *r, struct gnn_err *err)
+{
+    char db[GNN_TEXT_MAX];
+    for (uint32_t i = 0; i < r->word_count; i++) {
+        uint64_t id;
+        struct gnn_err cause = {0};
+        if (gnn_parse_u64(r->words[i], &id, &cause) != GNN_OK)
+            return gnn_fail(err, GNN_EUSAGE,
+                            "report: \"%s\" is no run's number; `oocgnn report --last 10 --db %s` shows them",
+                            r->words[i], gnn_shell_word(r->config.db, db, sizeof db));
+        add_run(r, (int64_t)id);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status no_runs(const struct report *r, bool chosen, struct gnn_err *err)
+{
+    char db[GNN_TEXT_MAX];
+    if (!chosen)
+        return gnn_fail(err, GNN_ENOENT, "%s holds no finished run; `oocgnn run --help` shows how to record one",
+                        r->config.db);
+    return gnn_fail(err, GNN_ENOENT,
+                    "%s holds no finished run with those values; `oocgnn report --last 20 --db %s` lists the recorded "
+                    "values",
+                    r->config.db, gnn_shell_word(r->config.db, db, sizeof db));
 }
 
 static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct gnn_err *err)
@@ -186,10 +218,7 @@ static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct g
         GNN_TRY(gnn_db_last(db, r->config.last > 0 ? r->config.last : RUNS_MAX, r->ids, &r->count, err));
     else
         GNN_TRY(gnn_db_comparison(db, &r->choice, RUNS_MAX, r->ids, &r->count, err));
-    return r->count > 0 ? GNN_OK
-                        : gnn_fail(err, GNN_ENOENT, "%s holds no finished run%s", r->config.db,
-                                   chosen ? " with those values; `oocgnn report --last 20` lists the recorded values"
-                                          : "; `oocgnn run --db` makes one");
+    return r->count > 0 ? GNN_OK : no_runs(r, chosen, err);
 }
 
 /* Writes the page beside its place first: a page that is there is whole. */
@@ -229,6 +258,7 @@ static enum gnn_status print_runs(const struct report *r, const struct gnn_run_r
 
 static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err *err)
 {
+    GNN_TRY(add_runs(r, err));
     GNN_TRY(choose_runs(r, db, err));
     struct gnn_run_record *runs;
     assert(r->count <= RUNS_MAX);
@@ -249,7 +279,7 @@ int gnn_cmd_report(int argc, char **argv)
     static const struct gnn_command_line line = {.usage = "usage: oocgnn report [RUN...] [OPTION...]\n\n",
                                                  .words = "",
                                                  .table = report_table,
-                                                 .word = add_run,
+                                                 .word = add_word,
                                                  .repeated = "where",
                                                  .value = add_where};
     struct gnn_err err = {0};

@@ -41,7 +41,7 @@ enum gnn_status gnn_gate_jobs(const char *dir, struct gnn_gate_jobs *out, struct
 
 /* ---- which of the three ---- */
 
-static const char kinds[] = "a build (a program), a database of runs, or a file of `oocgnn baseline`";
+static const char kinds[] = "a build (a program), a database of runs, or a baseline file (`oocgnn baseline --help`)";
 
 /* Reads the first bytes of a file, which has some. `what` stands before its name where it has none. */
 static enum gnn_status read_head(const char *what, const char *path, char head[16], size_t *got, struct gnn_err *err)

@@ -2,6 +2,7 @@
 #include "harness/compare/baseline.h"
 
 #include "harness/base/grow.h"
+#include "harness/base/plain_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,23 +57,26 @@ static enum gnn_status load(const char *path, json_t **out, struct gnn_err *err)
 {
     json_error_t trouble;
     struct stat info;
+    char word[GNN_ERR_MAX];
+    (void)gnn_shell_word(path, word, sizeof word);
     if (access(path, R_OK) != 0 || stat(path, &info) != 0)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s: %s; `oocgnn baseline` writes one", path,
-                        strerror(errno));
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s: %s; `oocgnn baseline BUILD %s` writes one",
+                        path, strerror(errno), word);
     if (!S_ISREG(info.st_mode) || info.st_size == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: %s, and no baseline; `oocgnn baseline` writes one", path,
-                        S_ISREG(info.st_mode) ? "an empty file" : "no plain file");
+        return gnn_fail(err, GNN_EUSAGE, "%s: %s, and no baseline; `oocgnn baseline BUILD %s` writes one", path,
+                        S_ISREG(info.st_mode) ? "an empty file" : "no plain file", word);
     *out = json_load_file(path, JSON_REJECT_DUPLICATES, &trouble);
     if (*out == NULL)
-        return gnn_fail(err, GNN_EFORMAT, "%s:%d: %s; name a file that `oocgnn baseline` wrote", path, trouble.line,
-                        trouble.text);
+        return gnn_fail(err, GNN_EFORMAT, "%s:%d: %s; name a baseline file, as `oocgnn baseline BUILD %s` writes one",
+                        path, trouble.line, trouble.text, word);
     const char *const format = json_string_value(json_object_get(*out, "format"));
     const json_int_t version = json_integer_value(json_object_get(*out, "version"));
     if (format != NULL && strcmp(format, FORMAT) == 0 && version == VERSION)
         return GNN_OK;
     json_decref(*out);
     *out = NULL;
-    return gnn_fail(err, GNN_EFORMAT, "%s: no baseline of version %d; `oocgnn baseline` writes one", path, VERSION);
+    return gnn_fail(err, GNN_EFORMAT, "%s: no baseline of version %d; `oocgnn baseline BUILD %s` writes one", path,
+                    VERSION, word);
 }
 
 enum gnn_status gnn_baseline_read(const char *path, struct gnn_facts *facts, json_t **accepted, struct gnn_err *err)

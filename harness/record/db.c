@@ -3,6 +3,7 @@
 #include "harness/record/db.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/plain_text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -138,10 +139,10 @@ static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_e
     if (create && application == 0 && version == 0 && objects == 0)
         return gnn_db_exec(db, schema_sql, "create", err);
     if (application == 0 && objects == 0)
-        return gnn_fail(err, GNN_ENOENT, "%s is empty: no run was ever recorded in it; `oocgnn run --db` does",
+        return gnn_fail(err, GNN_ENOENT, "%s is empty: no run was ever recorded in it; `oocgnn run --help` shows how",
                         db->path);
     if (application != APPLICATION_ID)
-        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; name one that `oocgnn run` wrote",
+        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; name one that runs were recorded in",
                         db->path);
     if (version != GNN_SCHEMA_VERSION)
         return gnn_fail(err, GNN_EFORMAT,
@@ -242,14 +243,14 @@ enum gnn_status gnn_db_check_name(const char *path, struct gnn_err *err)
  * writes; without a log there is nothing in it to know, and the file may be read as it stands. */
 static enum gnn_status open_unwritable(struct gnn_db *db, struct gnn_err *err)
 {
-    char path[sizeof db->path + 8], *uri;
+    char path[sizeof db->path + 8], word[sizeof db->path], *uri;
     struct stat log;
     (void)snprintf(path, sizeof path, "%s-wal", db->path);
     if (stat(path, &log) == 0 && log.st_size > 0)
         return gnn_fail(err, GNN_EPERM,
                         "%s may not be written and its newest runs are still in %s: let a user who may "
-                        "write it run `oocgnn report` once, or copy both files",
-                        db->path, path);
+                        "write it run `oocgnn report --last 1 --db %s` once, or copy both files",
+                        db->path, path, gnn_shell_word(db->path, word, sizeof word));
     (void)sqlite3_close(db->handle);
     db->handle = NULL;
     const size_t uri_bytes = 3 * sizeof db->path + 64;
@@ -292,7 +293,7 @@ static enum gnn_status open_handle(struct gnn_db *db, enum gnn_db_mode mode, str
     if (mode == GNN_DB_READ) {
         if (access(db->path, F_OK) != 0)
             return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT,
-                            "%s: %s; name another, or let `oocgnn run --db` make it", db->path,
+                            "%s: %s; name another, or record a run in it (`oocgnn run --help` shows how)", db->path,
                             errno == EACCES ? strerror(errno) : "no such database");
         return open_to_read(db, err);
     }

@@ -231,11 +231,15 @@ enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err
     const int count = scandir(dir, &entries, is_figure, alphasort);
     if (count < 0)
         return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO),
-                        "--figures %s: %s; name the folder that `oocgnn figure` wrote", dir, strerror(errno));
+                        "--figures %s: %s; name a folder of pictures (`oocgnn figure --list` has what can be drawn)",
+                        dir, strerror(errno));
     const enum gnn_status status =
-        count > 0 ? put_figures(dir, entries, count, out, err)
-                  : gnn_fail(err, GNN_ENOENT,
-                             "--figures %s: no picture, CSV file or caption there; `oocgnn figure` writes them", dir);
+        count > 0
+            ? put_figures(dir, entries, count, out, err)
+            : gnn_fail(
+                  err, GNN_ENOENT,
+                  "--figures %s: no picture, CSV file or caption there; `oocgnn figure --list` has what can be drawn",
+                  dir);
     for (int i = 0; i < count; i++)
         free(entries[i]);
     free(entries);

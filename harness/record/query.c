@@ -2,6 +2,8 @@
 /* Reading runs back. */
 #include "harness/record/db.h"
 
+#include "harness/base/plain_text.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -113,13 +115,19 @@ static enum gnn_status load_series(struct gnn_db *db, struct gnn_run_record *run
     return end_rows(db, statement, status, err);
 }
 
+static enum gnn_status no_run(const struct gnn_db *db, int64_t run_id, struct gnn_err *err)
+{
+    char word[sizeof db->path];
+    return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64 "; `oocgnn report --last 20 --db %s` lists the latest",
+                    db->path, run_id, gnn_shell_word(db->path, word, sizeof word));
+}
+
 static enum gnn_status load_run(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
 {
     uint32_t found = 0;
     GNN_TRY(load_rows(db, &gnn_table_runs, "WHERE run_id = ?", run->run_id, 0, run, 1, &found, err));
     if (found == 0)
-        return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64 "; oocgnn report --last 20 lists the latest",
-                        db->path, run->run_id);
+        return no_run(db, run->run_id, err);
     GNN_TRY(load_counters(db, run->run_id, GNN_WHOLE_RUN, &run->counters, err));
     GNN_TRY(load_pairs(db, "SELECT key, value FROM config WHERE run_id = ? ORDER BY rowid", run->run_id, &run->config,
                        err));

@@ -180,7 +180,7 @@ static void more_memory_never_raises_it(void **state)
 static void refusals_say_what_to_do(void **state)
 {
     const struct tiny_runs *const t = *state;
-    process_expect(call(t, "bound", WORDS("--json")), 2, "--dataset D", "no workload");
+    process_expect(call(t, "bound", WORDS("--json")), 2, "name a workload by --dataset", "no workload");
     process_expect(call(t, "bound", WORDS("one")), 2, "is no run's number", "a word");
     process_expect(call(t, "bound", WORDS("1", GRAPH)), 2, "not both", "both");
     process_expect(call(t, "bound", WORDS("999999")), 2, "has no run", "a run that is not there");
