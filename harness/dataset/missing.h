@@ -15,8 +15,8 @@ struct gnn_dataset_wanted {
     bool links;        /* a knowledge graph is wanted */
 };
 
-/* Fails: no dataset is at wanted->dir. The message has the command that makes it, to be pasted; only an import's input is
- * left open. Returns GNN_ENOENT, or GNN_EUSAGE for a scale of a graph that has none. */
+/* Fails: no dataset is at wanted->dir. The message has the command that makes it, to be pasted. Only the input of an
+ * import is left open. Returns GNN_ENOENT, or GNN_EUSAGE for a scale of a graph that has none. */
 GNN_MUST_CHECK enum gnn_status gnn_dataset_missing(const struct gnn_dataset_wanted *wanted, struct gnn_err *err);
 
 /* Fails: `what` is no knowledge graph. The message has a command that makes one of the registry, at the wanted scale or

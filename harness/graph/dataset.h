@@ -43,8 +43,8 @@ GNN_MUST_CHECK enum gnn_status gnn_dataset_open(struct gnn_world *world, const c
                                                 uint32_t id_bytes, struct gnn_dataset **out, struct gnn_err *err);
 void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset);
 
-/* Fails with GNN_EFORMAT: a file of the dataset has a value that cannot be. printf style says which one; the message ends
- * with the command that checks every file. */
+/* Fails with GNN_EFORMAT: a file of the dataset has an impossible value, which the printf arguments describe. The
+ * message ends with the command that checks every file. */
 enum gnn_status gnn_dataset_damaged(const struct gnn_dataset *dataset, struct gnn_err *err, const char *format, ...)
     __attribute__((cold, noinline, format(printf, 3, 4)));
 

@@ -111,7 +111,7 @@ static void losses_and_accuracies_are_the_same(void **state)
     assert_true(accuracy[0] == accuracy[1]);
 }
 
-/* A directory's meta file has the seed and the options; the command names the width alone. Features that are added so are
+/* A directory's meta file has the seed and the options; the command names the width alone. Features that are added are
  * those of a second preparation. */
 static void a_directory_takes_more_widths(void **state)
 {
