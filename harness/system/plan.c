@@ -5,6 +5,7 @@
 #include "harness/system/rows.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +177,12 @@ static enum gnn_status check_device(const struct gnn_memory_plan *plan, struct g
                     most->name, gnn_format_bytes(most->bytes, part, sizeof part), most->remedy);
 }
 
+/* Returns a memory limit in MiB for a run that needs `total` bytes. Plans grow with the limit: an eighth is added. */
+static uint64_t enough_mib(uint64_t total)
+{
+    return gnn_div_up(gnn_add_bytes(total, total / 8), UINT64_C(1) << 20);
+}
+
 enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *when, struct gnn_err *err)
 {
     GNN_TRY(check_device(plan, err));
@@ -190,17 +197,19 @@ enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *w
     if (part == NULL)
         return gnn_fail(
             err, GNN_ECAP,
-            "the run needs about %s%s in addition to the page cache, but the memory limit is %s: raise --memory%s",
-            needed, when, cap_text, workers_too);
+            "the run needs about %s%s in addition to the page cache, but the memory limit is %s: raise --memory%s; "
+            "--memory %" PRIu64 "M should be enough",
+            needed, when, cap_text, workers_too, enough_mib(total));
     char own[32], process[80] = "";
     if (plan->env->process_bytes > part->bytes)
         (void)snprintf(process, sizeof process, " (the process itself takes %s)",
                        gnn_format_bytes(plan->env->process_bytes, own, sizeof own));
     return gnn_fail(err, GNN_ECAP,
                     "the run needs about %s%s in addition to the page cache%s, but the memory limit is %s. The largest "
-                    "part that an option changes is the %s with %s: raise --memory or change %s%s",
+                    "part that an option changes is the %s with %s: raise --memory or change %s%s; --memory %" PRIu64
+                    "M should be enough",
                     needed, when, process, cap_text, part->name, gnn_format_bytes(part->bytes, most, sizeof most),
-                    part->remedy, workers_too);
+                    part->remedy, workers_too, enough_mib(total));
 }
 
 void gnn_plan_explain(const struct gnn_memory_plan *plan, struct gnn_err *err)
