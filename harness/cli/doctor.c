@@ -2,6 +2,7 @@
 #include "harness/cli/doctor.h"
 
 #include "harness/base/data_dirs.h"
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/confine/confine.h"
 #include "harness/measure/device.h"
@@ -386,8 +387,9 @@ static void look_at_calibration(struct doctor *d)
     const uint64_t now_s = (uint64_t)time(NULL);
     gnn_data_dirs(&found);
     if (gnn_profile_open("this", found.dirs, &profile, &err) != GNN_OK) { /* none, or one that cannot be read */
-        char remedy[512];
-        (void)snprintf(remedy, sizeof remedy, "`oocgnn calibrate --device %.400s`, while nothing else runs", d->dir);
+        char remedy[512], dir[400];
+        (void)snprintf(remedy, sizeof remedy, "`oocgnn calibrate --device %s`, while nothing else runs",
+                       gnn_shell_word(d->dir, dir, sizeof dir));
         find(d, "calibration", GNN_VERDICT_NOTE, false, remedy, "%s", err.message);
         return;
     }

@@ -116,7 +116,7 @@ static enum gnn_status check_triples(const struct gnn_import_source *source, con
         return gnn_fail(
             err, GNN_EUSAGE,
             "--dim, --classes and --row-normalise: %s is a knowledge graph, whose nodes have no features or "
-            "classes; `oocgnn run --task link --dim D` learns vectors",
+            "classes; leave them out (a run with --task link learns vectors of width --dim)",
             source->from);
     if (source->split != NULL)
         return gnn_fail(err, GNN_EUSAGE, "--split %s: the splits of a knowledge graph are its files", source->split);

@@ -95,9 +95,10 @@ static enum gnn_status check_generate(const struct gnn_run_config *config, struc
     if (config->generate[0] == '\0')
         return GNN_OK;
     if (!gnn_run_dataset_is_computed(config))
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--generate is for a graph that is computed: --world simulated and a name of the registry; a "
-                        "prepared one has what `oocgnn prepare` gave it");
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--generate is for a graph that is computed: --world simulated and a name of the registry. Leave "
+            "--generate out: a prepared graph was generated with the options of its preparation");
     gnn_option_defaults(gnn_generate_table, &options);
     const struct gnn_generate_options usual = options;
     GNN_TRY(gnn_generate_set(&options, config->generate, err));

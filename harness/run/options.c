@@ -210,13 +210,25 @@ void gnn_run_config_defaults(struct gnn_run_config *config)
     gnn_option_defaults(gnn_run_options, config);
 }
 
+/* Names the command that lists parameters: of the system in the text, or else of the run. */
+static enum gnn_status malformed_set(const struct gnn_run_config *config, const char *text, struct gnn_err *err)
+{
+    char name[GNN_NAME_MAX];
+    const struct gnn_system *system;
+    (void)snprintf(name, sizeof name, "%.*s", (int)gnn_min_u64(strcspn(text, ".="), sizeof name - 1), text);
+    const char *const known = gnn_system_find(name, &system, NULL) == GNN_OK             ? name
+                              : gnn_system_find(config->system, &system, NULL) == GNN_OK ? config->system
+                                                                                         : NULL;
+    return gnn_fail(err, GNN_EUSAGE, "--set %s: expected SYSTEM.NAME=VALUE; `oocgnn list %s%s` shows the names", text,
+                    known != NULL ? "params " : "systems", known != NULL ? known : "");
+}
+
 enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *text, struct gnn_err *err)
 {
     const char *const dot = strchr(text, '.');
     const char *const equals = strchr(text, '=');
     if (dot == NULL || equals == NULL || dot > equals || dot == text || equals == dot + 1)
-        return gnn_fail(err, GNN_EUSAGE, "--set %s: expected SYSTEM.NAME=VALUE; `oocgnn list params SYSTEM` shows them",
-                        text);
+        return malformed_set(config, text, err);
     if (strlen(text) >= GNN_SET_MAX)
         return gnn_fail(err, GNN_EUSAGE, "--set %.40s...: longer than %d characters", text, GNN_SET_MAX - 1);
     if (config->set_count == GNN_SETS_MAX)
