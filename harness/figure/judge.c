@@ -50,8 +50,11 @@ static void tell(void *ctx, const struct gnn_judged *judged)
     }
     t->told++;
     (void)fprintf(t->out, "      %s%s", judged->where, judged->where[0] != '\0' ? ": " : "");
-    (void)fprintf(t->out, "%.4g", judged->values[0]);
-    for (uint32_t i = 1; i < judged->count; i++)
+    if (t->predicate->parsed.operand_count == 1 && judged->count == 2)
+        (void)fprintf(t->out, "worst step %.4g, last over first %.4g", judged->values[0], judged->values[1]);
+    else
+        (void)fprintf(t->out, "%.4g", judged->values[0]);
+    for (uint32_t i = 1; i < t->predicate->parsed.operand_count; i++)
         (void)fprintf(t->out, " %s %.4g", t->predicate->parsed.between[i - 1], judged->values[i]);
     if (ratio)
         (void)fprintf(t->out, " (log2 %+.2f)", log2(judged->values[0] / published));

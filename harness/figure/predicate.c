@@ -190,39 +190,65 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
 
 /* ---- judging ---- */
 
-/* What is judged of a curve: the least step of one that rises, the largest of one that falls, the spread of a flat
- * one. */
-static struct term judge_curve(const struct reckoning *r, const uint32_t *outside)
+/* What is judged of a curve. */
+struct curve {
+    enum gnn_value_state state;
+    double step;   /* the worst between neighbours: the least of one that rises, the largest of one that falls */
+    double ends;   /* last over first */
+    double spread; /* largest over least */
+};
+
+/* Whether a curve of that shape has steps up. */
+static bool goes_up(int shape)
+{
+    return shape == SHAPE_RISES || shape == SHAPE_NEVER_FALLS;
+}
+
+/* Goes through the known points of the x axis. */
+static struct curve judge_curve(const struct reckoning *r, const uint32_t *outside)
 {
     uint32_t at[GNN_AXES_MAX], known = 0;
-    struct term worst = {.state = GNN_VALUE_NONE, .value = 1};
-    double before = 0, least = 0, most = 0;
+    struct curve curve = {.state = GNN_VALUE_WORD};
+    double first = 0, before = 0, least = 0, most = 0;
     memcpy(at, outside, sizeof at);
     for (at[0] = 0; at[0] < r->source->axes[0].count; at[0]++) {
         const struct term term = evaluate(r, r->predicate->operands[0], at);
         if (term.state == GNN_VALUE_MISSING)
-            return term;
+            return (struct curve){.state = GNN_VALUE_MISSING};
         if (term.state != GNN_VALUE_KNOWN)
             continue;
         const double step = known > 0 ? term.value / before : 1;
-        if (known == 1 || (known > 1 && (r->predicate->shape == SHAPE_RISES ? step < worst.value : step > worst.value)))
-            worst.value = step;
+        if (known == 1 || (known > 1 && (goes_up(r->predicate->shape) ? step < curve.step : step > curve.step)))
+            curve.step = step;
+        first = known == 0 ? term.value : first;
         least = known == 0 ? term.value : fmin(least, term.value);
         most = known == 0 ? term.value : fmax(most, term.value);
         before = term.value;
         known++;
     }
-    if (r->predicate->shape == SHAPE_FLAT)
-        worst.value = most / least;
-    worst.state = known < 2 || !isfinite(worst.value) ? GNN_VALUE_WORD : GNN_VALUE_KNOWN;
-    return worst;
+    curve.ends = before / first;
+    curve.spread = most / least;
+    const bool flat = r->predicate->shape == SHAPE_FLAT;
+    if (known > 1 && (flat ? isfinite(curve.spread) : isfinite(curve.step) && isfinite(curve.ends)))
+        curve.state = GNN_VALUE_KNOWN;
+    return curve;
 }
 
-static bool curve_holds(int shape, double value, const struct gnn_tolerances *tolerances)
+/* A curve that rises has no step down, and its ends are apart; one that never falls may be flat. */
+static bool curve_holds(int shape, const struct curve *curve, const struct gnn_tolerances *t)
 {
-    return shape == SHAPE_RISES   ? value >= 1 / tolerances->noise
-           : shape == SHAPE_FALLS ? value <= tolerances->noise
-                                  : value <= tolerances->flat;
+    switch (shape) {
+    case SHAPE_RISES:
+        return curve->step >= 1 / t->noise && curve->ends > t->noise;
+    case SHAPE_FALLS:
+        return curve->step <= t->noise && curve->ends < 1 / t->noise;
+    case SHAPE_NEVER_RISES:
+        return curve->step <= t->noise && curve->ends <= t->noise;
+    case SHAPE_NEVER_FALLS:
+        return curve->step >= 1 / t->noise && curve->ends >= 1 / t->noise;
+    default:
+        return curve->spread <= t->flat;
+    }
 }
 
 static bool sign_holds(const char *sign, double left, double right, const struct gnn_tolerances *tolerances)
@@ -250,6 +276,18 @@ static enum gnn_value_state judge_comparison(const struct reckoning *r, const ui
     for (uint32_t i = 0; i + 1 < p->operand_count; i++)
         out->holds = out->holds && sign_holds(p->between[i], out->values[i], out->values[i + 1], tolerances);
     return state;
+}
+
+static enum gnn_value_state judge_shape(const struct reckoning *r, const uint32_t *at,
+                                        const struct gnn_tolerances *tolerances, struct gnn_judged *out)
+{
+    const int shape = r->predicate->shape;
+    const struct curve curve = judge_curve(r, at);
+    out->count = shape == SHAPE_FLAT ? 1 : 2;
+    out->values[0] = shape == SHAPE_FLAT ? curve.spread : curve.step;
+    out->values[1] = shape == SHAPE_FLAT ? 0 : curve.ends;
+    out->holds = curve_holds(shape, &curve, tolerances);
+    return curve.state;
 }
 
 static void tell_where(const struct gnn_value_source *source, const bool *is_free, const uint32_t *at, char *text,
@@ -284,15 +322,9 @@ void gnn_predicate_judge(const struct gnn_predicate *predicate, const struct gnn
         is_free[0] = false; /* the curve runs through x */
     do {
         struct gnn_judged judged = {.count = 1};
-        enum gnn_value_state state;
-        if (predicate->shape == SHAPE_COMPARISON) {
-            state = judge_comparison(&r, at, tolerances, &judged);
-        } else {
-            const struct term term = judge_curve(&r, at);
-            state = term.state;
-            judged.values[0] = term.value;
-            judged.holds = curve_holds(predicate->shape, term.value, tolerances);
-        }
+        const enum gnn_value_state state = predicate->shape == SHAPE_COMPARISON
+                                               ? judge_comparison(&r, at, tolerances, &judged)
+                                               : judge_shape(&r, at, tolerances, &judged);
         count(out, state, judged.holds);
         tell_where(source, is_free, at, judged.where, sizeof judged.where);
         if (fn != NULL && state == GNN_VALUE_KNOWN)

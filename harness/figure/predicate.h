@@ -4,13 +4,19 @@
  *   `epoch_s[A, dim=128] / epoch_s[B, dim=128] ~ 16.9`  About 16.9.
  *   `epoch_s[A] < epoch_s[B] < epoch_s[C]`              At every combination of the axes without a value.
  *   `max(epoch_s[A] / epoch_s[B]) ~ 8.76`               The largest over the combinations; min and mean likewise.
- *   `rises(epoch_s[A])`, `falls(..)`, `flat(..)`        Along the x axis, at every combination of the others.
+ *   `rises(epoch_s[A])`, `falls(..)`                    Along the x axis, at every combination of the others.
+ *   `never_falls(epoch_s[A])`, `never_rises(..)`        The same, or without a change.
+ *   `flat(epoch_s[A])`                                  Without a change beyond its tolerance.
  *   `argmin(epoch_s[A]) = 1M`                           The x value of the minimum; argmax likewise.
  *   `oom[A, memory=8G] = 1`                             The run ended so (1) or not (0).
  *
  * Syntax. A value is metric[SERIES, axis=value, ...]. Operators are + - * / and brackets. Comparisons are < <= > >=, =
  * (equal) and ~ (within the tolerance for "about"). Numbers may end in K, M, G (1024). The tolerances for "about",
  * "flat" and noise are in plots/figures/tolerances.ini only.
+ *
+ * Curves. No step between neighbours is against the direction by more than noise. A curve that rises or falls also
+ * changes from its first point to its last by more than noise. One that never rises or never falls does not change
+ * against its direction by more than noise.
  *
  * Verdict. A combination is ignored if the figure does not have it, or if a run ended without a number (out of memory,
  * timeout, not possible). If a run is missing, the predicate is not measurable, unless it fails at another
@@ -57,7 +63,7 @@ struct gnn_value_source {
 struct gnn_tolerances {
     double about; /* largest factor, up or down, between a ratio and the published one that still counts as "about" */
     double flat;  /* largest ratio between maximum and minimum of a flat curve */
-    double noise; /* a step against a curve's direction by less than this factor is ignored */
+    double noise; /* a change of a curve by less than this factor is ignored */
 };
 
 struct gnn_predicate_node {
@@ -70,7 +76,7 @@ struct gnn_predicate_node {
 };
 
 struct gnn_predicate {
-    int shape; /* comparison, rises, falls, flat */
+    int shape; /* comparison, or that of a curve */
     struct gnn_predicate_node nodes[GNN_PREDICATE_NODES_MAX];
     uint32_t node_count, operand_count;
     int operands[GNN_OPERANDS_MAX];    /* nodes */
@@ -84,8 +90,8 @@ GNN_MUST_CHECK enum gnn_status gnn_predicate_parse(const char *text, const struc
 
 enum gnn_verdict_of_predicate { GNN_HOLDS, GNN_HOLDS_NOT, GNN_NOT_MEASURABLE };
 
-/* One combination of the free axes, with its operands' values. For rises, falls and flat, the value is the step or
- * ratio that was judged. */
+/* One combination of the free axes, with its operands' values. A curve has two values: its worst step between
+ * neighbours, and its last point over its first. A flat one has one: the maximum over the minimum. */
 struct gnn_judged {
     char where[256]; /* "dataset=cora, model=sage"; "" if no axis is free */
     uint32_t count;

@@ -246,7 +246,11 @@ enum gnn_status gnn_predicate_parse(const char *text, const struct gnn_value_sou
     static const struct {
         const char *word;
         int shape;
-    } shapes[] = {{"rises(", SHAPE_RISES}, {"falls(", SHAPE_FALLS}, {"flat(", SHAPE_FLAT}};
+    } shapes[] = {{"rises(", SHAPE_RISES},
+                  {"falls(", SHAPE_FALLS},
+                  {"never_rises(", SHAPE_NEVER_RISES},
+                  {"never_falls(", SHAPE_NEVER_FALLS},
+                  {"flat(", SHAPE_FLAT}};
     struct parser p = {.text = text, .at = text, .source = source, .out = out, .err = err};
     *out = (struct gnn_predicate){.shape = SHAPE_COMPARISON};
     assert(source->axis_count <= GNN_AXES_MAX);

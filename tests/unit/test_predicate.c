@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { SERIES = 3, XS = 3, GRAPHS = 2 };
+enum { SERIES = 4, XS = 3, GRAPHS = 2 };
 
 /* In place of a number. */
 #define NONE (-1.0)
@@ -25,13 +25,14 @@ static const struct gnn_axis axes[] = {
     {.key = "memory", .count = XS, .values = {"8G", "16G", "32G"}},
     {.key = "graph", .count = GRAPHS, .values = {"small", "large"}},
 };
-static const char *const names[] = {"A", "B-GPU", "C d"};
+static const char *const names[] = {"A", "B-GPU", "C d", "gap"};
 
 /* time[series][graph][memory] */
 static const double times[SERIES][GRAPHS][XS] = {
     {{8, 4, 2}, {80, 40, 20}},
     {{4, 2, 1}, {10, 10, 10}},
     {{WORD, 6, 6}, {NONE, NONE, MISSING}},
+    {{MISSING, 2, 2}, {1, 1, 1}},
 };
 
 static bool has_metric(const char *metric)
@@ -53,16 +54,22 @@ static const struct gnn_value_source source = {
     .axis_count = 2, .axes = axes, .series_count = SERIES, .series = names, .has_metric = has_metric, .value = value};
 static const struct gnn_tolerances tolerances = {.about = 1.25, .flat = 1.1, .noise = 1.02};
 
-static struct gnn_outcome judge(const char *text, gnn_judged_fn *fn, void *ctx)
+static struct gnn_outcome judge_of(const struct gnn_value_source *values, const char *text, gnn_judged_fn *fn,
+                                   void *ctx)
 {
     struct gnn_predicate *const predicate = malloc(sizeof *predicate);
     struct gnn_outcome outcome;
     struct gnn_err err = {0};
     assert_non_null(predicate);
-    must(gnn_predicate_parse(text, &source, predicate, &err), &err);
-    gnn_predicate_judge(predicate, &source, &tolerances, fn, ctx, &outcome);
+    must(gnn_predicate_parse(text, values, predicate, &err), &err);
+    gnn_predicate_judge(predicate, values, &tolerances, fn, ctx, &outcome);
     free(predicate);
     return outcome;
+}
+
+static struct gnn_outcome judge(const char *text, gnn_judged_fn *fn, void *ctx)
+{
+    return judge_of(&source, text, fn, ctx);
 }
 
 static void each_form_says_what_it_says(void **state)
@@ -94,7 +101,12 @@ static void each_form_says_what_it_says(void **state)
         {"rises(time[A, graph=large] / time[B-GPU, graph=large])", GNN_HOLDS_NOT, 1, 0},
         {"flat(time[B-GPU, graph=large])", GNN_HOLDS, 1, 1},
         {"flat(time[B-GPU])", GNN_HOLDS_NOT, 2, 1},
-        {"rises(time[B-GPU, graph=large])", GNN_HOLDS, 1, 1}, /* a flat curve does not fall */
+        {"rises(time[B-GPU, graph=large])", GNN_HOLDS_NOT, 1, 0}, /* a flat curve neither rises nor falls */
+        {"falls(time[B-GPU, graph=large])", GNN_HOLDS_NOT, 1, 0},
+        {"never_falls(time[B-GPU, graph=large])", GNN_HOLDS, 1, 1},
+        {"never_rises(time[B-GPU, graph=large])", GNN_HOLDS, 1, 1},
+        {"never_rises(time[A])", GNN_HOLDS, 2, 2},
+        {"never_falls(time[A])", GNN_HOLDS_NOT, 2, 0},
         {"argmin(time[A]) = 32G", GNN_HOLDS, 2, 2},
         {"argmax(time[A]) = 8G", GNN_HOLDS, 2, 2},
         {"argmin(time[A]) = 16G", GNN_HOLDS_NOT, 2, 0},
@@ -106,6 +118,62 @@ static void each_form_says_what_it_says(void **state)
         if (outcome.verdict != cases[i].verdict || outcome.judged != cases[i].judged || outcome.held != cases[i].held)
             fail_msg("%s: verdict %d, %u of %u held", cases[i].text, (int)outcome.verdict, outcome.held,
                      outcome.judged);
+    }
+}
+
+/* ---- curves of eight points ---- */
+
+enum { POINTS = 8 };
+static const struct gnn_axis eight[] = {
+    {.key = "n", .count = POINTS, .values = {"1", "2", "4", "8", "16", "32", "64", "128"}}};
+static const char *const curves[] = {"slow fall", "slow rise", "dip", "steps", "hundredth"};
+
+/* A hundredth and a half less or more at each point; a rise of a third with one step down; of 3 % and of 1 % in all. */
+static const double heights[][POINTS] = {
+    {100, 98.5, 97.02, 95.57, 94.13, 92.72, 91.33, 89.96},
+    {100, 101.5, 103.02, 104.57, 106.14, 107.73, 109.34, 110.98},
+    {100, 110, 120, 110, 120, 125, 130, 133},
+    {100, 100, 100, 100, 101, 101, 101, 103},
+    {100, 100, 100, 100, 100, 101, 101, 101},
+};
+
+static enum gnn_value_state height(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+{
+    (void)ctx, (void)metric;
+    *out = heights[series][at[0]];
+    return GNN_VALUE_KNOWN;
+}
+
+static void a_curve_is_judged_from_end_to_end(void **state)
+{
+    (void)state;
+    static const struct gnn_value_source of_eight = {
+        .axis_count = 1, .axes = eight, .series_count = 5, .series = curves, .has_metric = has_metric, .value = height};
+    static const struct {
+        const char *text;
+        bool holds;
+    } cases[] = {
+        {"rises(time[slow fall])", false},
+        {"falls(time[slow fall])", true},
+        {"never_falls(time[slow fall])", false},
+        {"never_rises(time[slow fall])", true},
+        {"rises(time[slow rise])", true},
+        {"falls(time[slow rise])", false},
+        {"never_falls(time[slow rise])", true},
+        {"never_rises(time[slow rise])", false},
+        {"rises(time[dip])", false},
+        {"never_falls(time[dip])", false},
+        {"rises(time[steps])", true},
+        {"falls(time[steps])", false},
+        {"rises(time[hundredth])", false},
+        {"never_rises(time[hundredth])", true},
+        {"never_falls(time[steps])", true},
+        {"never_rises(time[steps])", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct gnn_outcome outcome = judge_of(&of_eight, cases[i].text, NULL, NULL);
+        if ((outcome.verdict == GNN_HOLDS) != cases[i].holds || outcome.judged != 1)
+            fail_msg("%s: verdict %d", cases[i].text, (int)outcome.verdict);
     }
 }
 
@@ -122,6 +190,9 @@ static void what_is_not_there_has_no_say(void **state)
         {"time[C d, graph=small] = 6", GNN_HOLDS, 2, 1, 0},
         {"time[C d] = 6", GNN_NOT_MEASURABLE, 2, 1, 1},
         {"time[C d] = 7", GNN_HOLDS_NOT, 2, 1, 1},
+        /* One run is missing, and the other ended without a number: the missing one decides. */
+        {"time[C d, graph=small] / time[gap, graph=small] = 3", GNN_NOT_MEASURABLE, 2, 0, 1},
+        {"time[gap, graph=small] / time[C d, graph=small] = 1 / 3", GNN_NOT_MEASURABLE, 2, 0, 1},
         {"time[C d, memory=8G, graph=small] = 6", GNN_NOT_MEASURABLE, 0, 1, 0},
         {"time[C d, memory=8G, graph=large] = 6", GNN_NOT_MEASURABLE, 0, 0, 0},
         {"max(time[C d, graph=small]) = 6", GNN_HOLDS, 1, 0, 0},
@@ -156,7 +227,7 @@ static void every_combination_is_told(void **state)
     assert_string_equal(text, "[graph=small: 2 2 yes][graph=large: 8 2 no]");
     text[0] = '\0';
     (void)judge("falls(time[A])", note, text);
-    assert_string_equal(text, "[graph=small: 0.5 0 yes][graph=large: 0.5 0 yes]");
+    assert_string_equal(text, "[graph=small: 0.5 0.25 yes][graph=large: 0.5 0.25 yes]");
     text[0] = '\0';
     (void)judge("max(time[A]) = 80", note, text);
     assert_string_equal(text, "[: 80 80 yes]");
@@ -247,9 +318,10 @@ static void what_is_not_there_is_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_form_says_what_it_says), cmocka_unit_test(what_is_not_there_has_no_say),
-        cmocka_unit_test(every_combination_is_told),   cmocka_unit_test(ratios_are_known_as_such),
-        cmocka_unit_test(what_is_none_is_refused),     cmocka_unit_test(what_is_not_there_is_told_apart),
+        cmocka_unit_test(each_form_says_what_it_says),     cmocka_unit_test(a_curve_is_judged_from_end_to_end),
+        cmocka_unit_test(what_is_not_there_has_no_say),    cmocka_unit_test(every_combination_is_told),
+        cmocka_unit_test(ratios_are_known_as_such),        cmocka_unit_test(what_is_none_is_refused),
+        cmocka_unit_test(what_is_not_there_is_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
