@@ -19,6 +19,7 @@ HEADINGS = re.compile(HEADING.pattern, re.MULTILINE)
 CELLS = re.compile(r"^(\d+) of (\d+) configurations are recorded$")
 VERDICT = re.compile(r"^ {2}(holds|DOES NOT HOLD|not measurable) +(\w+): (.*)$")
 CAUSE = re.compile(r"^ {6}likely cause: (.*)$")
+JUDGED = re.compile(r"^ {6}judged: (\d+)(?:; without a number: (\d+) [^;]*)?(?:; not run: (\d+))?$")
 GAPS = "| incomplete | reason |"
 MISSING = re.compile(r"^not available: (.*)$")
 
@@ -37,7 +38,11 @@ def read(text):
         elif cells:
             now["cells"] = f"{cells.group(1)} of {cells.group(2)}"
         elif verdict:
-            now["verdicts"].append({"word": verdict.group(1), "name": verdict.group(2), "text": verdict.group(3), "values": [], "cause": ""})
+            now["verdicts"].append({"word": verdict.group(1), "name": verdict.group(2), "text": verdict.group(3), "values": [], "cause": "",
+                                    "judged": 0, "words": 0})
+        elif JUDGED.match(line):
+            judged = JUDGED.match(line)
+            now["verdicts"][-1].update(judged=int(judged.group(1)), words=int(judged.group(2) or 0))
         elif CAUSE.match(line):
             now["verdicts"][-1]["cause"] = CAUSE.match(line).group(1)
         elif MISSING.match(line):
@@ -48,19 +53,24 @@ def read(text):
 
 
 def page(figures, rest):
-    lines = ["| figure | configurations recorded | holds | does not hold | not measurable | |", "|---|---|---|---|---|---|"]
+    lines = ["| figure | configurations recorded | holds | does not hold | not measurable | judged | without a number | |",
+             "|---|---|---|---|---|---|---|---|"]
     for f in figures:
         if f["missing"]:
-            lines.append(f"| {f['id']} | - | | | | not available: {f['missing']} |")
+            lines.append(f"| {f['id']} | - | | | | | | not available: {f['missing']} |")
             continue
         count = {word: sum(v["word"] == word for v in f["verdicts"]) for word in ("holds", "DOES NOT HOLD", "not measurable")}
-        lines.append(f"| {f['id']} | {f['cells']} | {count['holds']} | {count['DOES NOT HOLD']} | {count['not measurable']} | {f['title']} |")
+        over = " | ".join(str(sum(v[key] for v in f["verdicts"])) for key in ("judged", "words"))
+        lines.append(f"| {f['id']} | {f['cells']} | {count['holds']} | {count['DOES NOT HOLD']} | {count['not measurable']} | {over} | {f['title']} |")
+    lines += ["", "*Judged*: combinations of the axes with a number, over all findings of the figure. *Without a number*: combinations that "
+              "ended out of memory or in a timeout, or are not possible. They do not count against a finding."]
     failed = [(f, v) for f in figures for v in f["verdicts"] if v["word"] == "DOES NOT HOLD"]
     lines += ["", "## What does not hold", ""]
     for f, v in failed:
         values = "; ".join(v["values"][:3]) + (f" and {len(v['values']) - 3} more" if len(v["values"]) > 3 else "")
         cause = f" Likely cause: {v['cause']}." if v["cause"] else ""
-        lines.append(f"* {f['id']}, {v['name']}: `{v['text']}`, here {values}.{cause}")
+        words = f" Without a number: {v['words']}." if v["words"] else ""
+        lines.append(f"* {f['id']}, {v['name']}: `{v['text']}`, here {values}.{words}{cause}")
     gaps = rest.index(GAPS) if GAPS in rest else len(rest)
     parts = [*lines, *([] if failed else ["Nothing that was run."])]
     if rest:

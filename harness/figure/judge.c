@@ -61,6 +61,17 @@ static void tell(void *ctx, const struct gnn_judged *judged)
     (void)fputs(judged->holds ? "\n" : ", does not hold\n", t->out);
 }
 
+/* Over how many combinations the verdict was reached. */
+static void tell_extent(const struct gnn_outcome *outcome, FILE *out)
+{
+    (void)fprintf(out, "      judged: %u", outcome->with_number);
+    if (outcome->words > 0)
+        (void)fprintf(out, "; without a number: %u (out of memory, timeout, not possible)", outcome->words);
+    if (outcome->missing > 0)
+        (void)fprintf(out, "; not run: %u", outcome->missing);
+    (void)fputc('\n', out);
+}
+
 static void judge_one(const struct gnn_figure_predicate *predicate, const struct gnn_value_source *source,
                       const struct gnn_tolerances *tolerances, struct telling *t)
 {
@@ -70,13 +81,10 @@ static void judge_one(const struct gnn_figure_predicate *predicate, const struct
     /* Once without a word, since the verdict stands before the values. */
     gnn_predicate_judge(&predicate->parsed, source, tolerances, NULL, NULL, &outcome);
     (void)fprintf(t->out, "  %-15s %s: %s\n", words[outcome.verdict], predicate->name, predicate->text);
+    tell_extent(&outcome, t->out);
     gnn_predicate_judge(&predicate->parsed, source, tolerances, tell, t, &outcome);
     if (t->left_out > 0)
         (void)fprintf(t->out, "      and %u more that hold\n", t->left_out);
-    if (outcome.words > 0)
-        (void)fprintf(t->out, "      without a number: %u\n", outcome.words);
-    if (outcome.missing > 0)
-        (void)fprintf(t->out, "      not run: %u\n", outcome.missing);
     if (outcome.verdict == GNN_HOLDS_NOT && predicate->reason[0] != '\0')
         (void)fprintf(t->out, "      likely cause: %s\n", predicate->reason);
     t->sum->held += outcome.verdict == GNN_HOLDS ? 1 : 0;

@@ -26,11 +26,20 @@ struct reckoning {
     const struct gnn_value_source *source;
 };
 
-/* A value that may not be there. */
+/* A value that may not be there. The combinations inside of it are those that a fold or a curve goes through: those
+ * that have a number, and those that ended without one. */
 struct term {
     enum gnn_value_state state;
     double value;
+    uint32_t known, words;
 };
+
+/* Adds an inner term's combinations, itself where it has none inside. */
+static void add_inside(struct term *sum, const struct term *inner)
+{
+    sum->known += inner->state == GNN_VALUE_KNOWN ? gnn_max_u32(inner->known, 1) : inner->known;
+    sum->words += inner->state == GNN_VALUE_WORD ? gnn_max_u32(inner->words, 1) : inner->words;
+}
 
 /* Which state two terms have together: what is no combination of the figure has no say, whatever else it lacks. */
 static enum gnn_value_state together(enum gnn_value_state a, enum gnn_value_state b)
@@ -99,6 +108,7 @@ static struct term fold(const struct reckoning *r, const struct gnn_predicate_no
         const struct term term = evaluate(r, node->left, at);
         if (term.state == GNN_VALUE_MISSING)
             return term;
+        add_inside(&folded, &term);
         if (term.state == GNN_VALUE_WORD && known == 0)
             folded.state = GNN_VALUE_WORD;
         if (term.state != GNN_VALUE_KNOWN)
@@ -138,11 +148,15 @@ static struct term seek(const struct reckoning *r, const struct gnn_predicate_no
         const struct term term = evaluate(r, node->left, at);
         if (term.state == GNN_VALUE_MISSING)
             return term;
+        add_inside(&found, &term);
+        if (term.state == GNN_VALUE_WORD && found.state == GNN_VALUE_NONE)
+            found.state = GNN_VALUE_WORD;
         if (term.state != GNN_VALUE_KNOWN)
             continue;
         if (found.state != GNN_VALUE_KNOWN || (node->kind == NODE_ARGMIN ? term.value < best : term.value > best)) {
             best = term.value;
-            found = (struct term){.state = GNN_VALUE_KNOWN, .value = number_of(r->source->axes[0].values[at[0]])};
+            found.state = GNN_VALUE_KNOWN;
+            found.value = number_of(r->source->axes[0].values[at[0]]);
         }
     }
     return found;
@@ -180,7 +194,9 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
     if (seeks(node->kind))
         return seek(r, node, at);
     const struct term left = evaluate(r, node->left, at), right = evaluate(r, node->right, at);
-    struct term term = {.state = together(left.state, right.state), .value = 0};
+    struct term term = {.state = together(left.state, right.state),
+                        .known = left.known + right.known,
+                        .words = left.words + right.words};
     if (term.state == GNN_VALUE_KNOWN)
         term.value = combine(node->kind, left.value, right.value);
     if (!isfinite(term.value)) /* by a zero: no number */
@@ -192,10 +208,10 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
 
 /* What is judged of a curve. */
 struct curve {
-    enum gnn_value_state state;
-    double step;   /* the worst between neighbours: the least of one that rises, the largest of one that falls */
-    double ends;   /* last over first */
-    double spread; /* largest over least */
+    struct term points; /* state of the curve, and the combinations behind its points */
+    double step;        /* the worst between neighbours: the least of one that rises, the largest of one that falls */
+    double ends;        /* last over first */
+    double spread;      /* largest over least */
 };
 
 /* Whether a curve of that shape has steps up. */
@@ -208,13 +224,14 @@ static bool goes_up(int shape)
 static struct curve judge_curve(const struct reckoning *r, const uint32_t *outside)
 {
     uint32_t at[GNN_AXES_MAX], known = 0;
-    struct curve curve = {.state = GNN_VALUE_WORD};
+    struct curve curve = {.points = {.state = GNN_VALUE_WORD}};
     double first = 0, before = 0, least = 0, most = 0;
     memcpy(at, outside, sizeof at);
     for (at[0] = 0; at[0] < r->source->axes[0].count; at[0]++) {
         const struct term term = evaluate(r, r->predicate->operands[0], at);
         if (term.state == GNN_VALUE_MISSING)
-            return (struct curve){.state = GNN_VALUE_MISSING};
+            return (struct curve){.points = {.state = GNN_VALUE_MISSING}};
+        add_inside(&curve.points, &term);
         if (term.state != GNN_VALUE_KNOWN)
             continue;
         const double step = known > 0 ? term.value / before : 1;
@@ -230,7 +247,7 @@ static struct curve judge_curve(const struct reckoning *r, const uint32_t *outsi
     curve.spread = most / least;
     const bool flat = r->predicate->shape == SHAPE_FLAT;
     if (known > 1 && (flat ? isfinite(curve.spread) : isfinite(curve.step) && isfinite(curve.ends)))
-        curve.state = GNN_VALUE_KNOWN;
+        curve.points.state = GNN_VALUE_KNOWN;
     return curve;
 }
 
@@ -261,25 +278,27 @@ static bool sign_holds(const char *sign, double left, double right, const struct
                           : left > right || (sign[1] == '=' && left >= right);
 }
 
-static enum gnn_value_state judge_comparison(const struct reckoning *r, const uint32_t *at,
-                                             const struct gnn_tolerances *tolerances, struct gnn_judged *out)
+static struct term judge_comparison(const struct reckoning *r, const uint32_t *at,
+                                    const struct gnn_tolerances *tolerances, struct gnn_judged *out)
 {
     const struct gnn_predicate *const p = r->predicate;
-    enum gnn_value_state state = GNN_VALUE_KNOWN;
+    struct term whole = {.state = GNN_VALUE_KNOWN};
     out->count = p->operand_count;
     for (uint32_t i = 0; i < p->operand_count; i++) {
         const struct term term = evaluate(r, p->operands[i], at);
-        state = together(state, term.state);
+        whole.state = together(whole.state, term.state);
+        whole.known += term.known;
+        whole.words += term.words;
         out->values[i] = term.value;
     }
     out->holds = true;
     for (uint32_t i = 0; i + 1 < p->operand_count; i++)
         out->holds = out->holds && sign_holds(p->between[i], out->values[i], out->values[i + 1], tolerances);
-    return state;
+    return whole;
 }
 
-static enum gnn_value_state judge_shape(const struct reckoning *r, const uint32_t *at,
-                                        const struct gnn_tolerances *tolerances, struct gnn_judged *out)
+static struct term judge_shape(const struct reckoning *r, const uint32_t *at, const struct gnn_tolerances *tolerances,
+                               struct gnn_judged *out)
 {
     const int shape = r->predicate->shape;
     const struct curve curve = judge_curve(r, at);
@@ -287,7 +306,7 @@ static enum gnn_value_state judge_shape(const struct reckoning *r, const uint32_
     out->values[0] = shape == SHAPE_FLAT ? curve.spread : curve.step;
     out->values[1] = shape == SHAPE_FLAT ? 0 : curve.ends;
     out->holds = curve_holds(shape, &curve, tolerances);
-    return curve.state;
+    return curve.points;
 }
 
 static void tell_where(const struct gnn_value_source *source, const bool *is_free, const uint32_t *at, char *text,
@@ -301,12 +320,17 @@ static void tell_where(const struct gnn_value_source *source, const bool *is_fre
                                      source->axes[a].key, source->axes[a].values[at[a]]);
 }
 
-static void count(struct gnn_outcome *out, enum gnn_value_state state, bool holds)
+static void count(struct gnn_outcome *out, const struct term *whole, bool holds)
 {
-    out->judged += state == GNN_VALUE_KNOWN ? 1 : 0;
-    out->held += state == GNN_VALUE_KNOWN && holds ? 1 : 0;
-    out->words += state == GNN_VALUE_WORD ? 1 : 0;
-    out->missing += state == GNN_VALUE_MISSING ? 1 : 0;
+    struct term inside = {.known = 0};
+    add_inside(&inside, whole);
+    out->judged += whole->state == GNN_VALUE_KNOWN ? 1 : 0;
+    out->held += whole->state == GNN_VALUE_KNOWN && holds ? 1 : 0;
+    out->missing += whole->state == GNN_VALUE_MISSING ? 1 : 0;
+    if (whole->state == GNN_VALUE_KNOWN || whole->state == GNN_VALUE_WORD) {
+        out->with_number += inside.known;
+        out->words += inside.words;
+    }
 }
 
 void gnn_predicate_judge(const struct gnn_predicate *predicate, const struct gnn_value_source *source,
@@ -322,12 +346,11 @@ void gnn_predicate_judge(const struct gnn_predicate *predicate, const struct gnn
         is_free[0] = false; /* the curve runs through x */
     do {
         struct gnn_judged judged = {.count = 1};
-        const enum gnn_value_state state = predicate->shape == SHAPE_COMPARISON
-                                               ? judge_comparison(&r, at, tolerances, &judged)
-                                               : judge_shape(&r, at, tolerances, &judged);
-        count(out, state, judged.holds);
+        const struct term whole = predicate->shape == SHAPE_COMPARISON ? judge_comparison(&r, at, tolerances, &judged)
+                                                                       : judge_shape(&r, at, tolerances, &judged);
+        count(out, &whole, judged.holds);
         tell_where(source, is_free, at, judged.where, sizeof judged.where);
-        if (fn != NULL && state == GNN_VALUE_KNOWN)
+        if (fn != NULL && whole.state == GNN_VALUE_KNOWN)
             fn(ctx, &judged);
     } while (advance(source, is_free, at));
     out->verdict = out->held < out->judged                ? GNN_HOLDS_NOT

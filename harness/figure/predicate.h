@@ -102,9 +102,11 @@ typedef void gnn_judged_fn(void *ctx, const struct gnn_judged *judged);
 
 struct gnn_outcome {
     enum gnn_verdict_of_predicate verdict;
-    uint32_t judged, held; /* combinations that were judged, that hold */
-    uint32_t words;        /* combinations that ended without a number */
-    uint32_t missing;      /* combinations with a missing run */
+    uint32_t judged, held; /* combinations of the free axes that were judged, that hold */
+    uint32_t
+        with_number;  /* combinations behind them: also those inside max, min, mean, argmin, argmax and of a curve */
+    uint32_t words;   /* the same without a number: out of memory, timeout, not possible */
+    uint32_t missing; /* combinations with a missing run */
 };
 
 /* Judges every combination, and calls fn (may be NULL) for each one that has values. The predicate holds if it holds at

@@ -72,12 +72,15 @@ static bool expect_drawn(const struct place *p, const char *words, const char *c
 static void a_figure_from_file_to_picture(void **state)
 {
     const struct place *const p = *state;
-    const bool drawn = expect_drawn(p, "tiny-fig1 --jobs 2",
-                                    PARTS("4 runs made", "4 of 4 configurations are recorded", "| fast | papers100m | ",
-                                          " [3.5] |", "[OOM]", "| no | papers100m | N/A |",
-                                          "profile gnndrive-paper (assumed there:", "scale 1/4000",
-                                          "device readahead 128 KiB", "holds           order", "DOES NOT HOLD   ratio",
-                                          "likely cause: nobody said so", "not measurable  open"));
+    const bool drawn =
+        expect_drawn(p, "tiny-fig1 --jobs 2",
+                     PARTS("4 runs made", "4 of 4 configurations are recorded", "| fast | papers100m | ", " [3.5] |",
+                           "[OOM]", "| no | papers100m | N/A |",
+                           "profile gnndrive-paper (assumed there:", "scale 1/4000", "device readahead 128 KiB",
+                           "holds           order", "DOES NOT HOLD   ratio", "likely cause: nobody said so",
+                           "not measurable  open", "epoch_s[fast] < epoch_s[slow]\n      judged: 2\n",
+                           "      judged: 0; without a number: "
+                           "1 (out of memory, timeout, not possible)\n"));
     expect_file(p, "tiny-fig1.csv",
                 PARTS("series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,"
                       "epoch_s_source,reads",

@@ -185,29 +185,36 @@ static void what_is_not_there_has_no_say(void **state)
     static const struct {
         const char *text;
         enum gnn_verdict_of_predicate verdict;
-        uint32_t judged, words, missing;
+        uint32_t judged, with_number, words, missing;
     } cases[] = {
-        {"time[C d, graph=small] = 6", GNN_HOLDS, 2, 1, 0},
-        {"time[C d] = 6", GNN_NOT_MEASURABLE, 2, 1, 1},
-        {"time[C d] = 7", GNN_HOLDS_NOT, 2, 1, 1},
+        {"time[C d, graph=small] = 6", GNN_HOLDS, 2, 2, 1, 0},
+        {"time[C d] = 6", GNN_NOT_MEASURABLE, 2, 2, 1, 1},
+        {"time[C d] = 7", GNN_HOLDS_NOT, 2, 2, 1, 1},
         /* One run is missing, and the other ended without a number: the missing one decides. */
-        {"time[C d, graph=small] / time[gap, graph=small] = 3", GNN_NOT_MEASURABLE, 2, 0, 1},
-        {"time[gap, graph=small] / time[C d, graph=small] = 1 / 3", GNN_NOT_MEASURABLE, 2, 0, 1},
-        {"time[C d, memory=8G, graph=small] = 6", GNN_NOT_MEASURABLE, 0, 1, 0},
-        {"time[C d, memory=8G, graph=large] = 6", GNN_NOT_MEASURABLE, 0, 0, 0},
-        {"max(time[C d, graph=small]) = 6", GNN_HOLDS, 1, 0, 0},
-        {"max(time[C d]) = 6", GNN_NOT_MEASURABLE, 0, 0, 1},
-        {"time[A, graph=small] / (time[A, graph=small] - 8) = 1", GNN_HOLDS_NOT, 2, 1, 0}, /* 8 / 0 */
-        {"flat(time[C d, graph=small])", GNN_HOLDS, 1, 0, 0},
-        {"flat(time[A, memory=8G, graph=small])", GNN_HOLDS, 1, 0, 0},
-        {"argmin(time[C d, graph=small]) = 16G", GNN_HOLDS, 1, 0, 0},
+        {"time[C d, graph=small] / time[gap, graph=small] = 3", GNN_NOT_MEASURABLE, 2, 2, 0, 1},
+        {"time[gap, graph=small] / time[C d, graph=small] = 1 / 3", GNN_NOT_MEASURABLE, 2, 2, 0, 1},
+        {"time[C d, memory=8G, graph=small] = 6", GNN_NOT_MEASURABLE, 0, 0, 1, 0},
+        {"time[C d, memory=8G, graph=large] = 6", GNN_NOT_MEASURABLE, 0, 0, 0, 0},
+        /* Inside of a fold and of a curve those without a number are counted, too. */
+        {"max(time[C d, graph=small]) = 6", GNN_HOLDS, 1, 2, 1, 0},
+        {"max(time[C d, graph=small]) < max(time[A, graph=small])", GNN_HOLDS, 1, 5, 1, 0},
+        {"max(time[A]) / 10 = 8", GNN_HOLDS, 1, 6, 0, 0},
+        {"max(time[C d]) = 6", GNN_NOT_MEASURABLE, 0, 0, 0, 1},
+        {"max(time[C d, memory=8G, graph=small]) = 6", GNN_NOT_MEASURABLE, 0, 0, 1, 0},
+        {"time[A, graph=small] / (time[A, graph=small] - 8) = 1", GNN_HOLDS_NOT, 2, 2, 1, 0}, /* 8 / 0 */
+        {"flat(time[C d, graph=small])", GNN_HOLDS, 1, 2, 1, 0},
+        {"flat(time[A, memory=8G, graph=small])", GNN_HOLDS, 1, 3, 0, 0},
+        {"falls(time[A])", GNN_HOLDS, 2, 6, 0, 0},
+        {"argmin(time[C d, graph=small]) = 16G", GNN_HOLDS, 1, 2, 1, 0},
+        {"argmin(time[C d, graph=small, memory=8G]) = 16G", GNN_NOT_MEASURABLE, 0, 0, 3, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct gnn_outcome outcome = judge(cases[i].text, NULL, NULL);
         if (outcome.verdict != cases[i].verdict || outcome.judged != cases[i].judged ||
-            outcome.words != cases[i].words || outcome.missing != cases[i].missing)
-            fail_msg("%s: verdict %d, %u judged, %u words, %u missing", cases[i].text, (int)outcome.verdict,
-                     outcome.judged, outcome.words, outcome.missing);
+            outcome.with_number != cases[i].with_number || outcome.words != cases[i].words ||
+            outcome.missing != cases[i].missing)
+            fail_msg("%s: verdict %d, %u judged, %u with a number, %u words, %u missing", cases[i].text,
+                     (int)outcome.verdict, outcome.judged, outcome.with_number, outcome.words, outcome.missing);
     }
 }
 
