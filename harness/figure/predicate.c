@@ -56,9 +56,10 @@ static bool folds(int kind)
     return kind == NODE_MAX || kind == NODE_MIN || kind == NODE_MEAN;
 }
 
-static bool seeks(int kind)
+/* Goes along x and leaves the other axes free. */
+static bool goes_along(int kind)
 {
-    return kind == NODE_ARGMIN || kind == NODE_ARGMAX;
+    return kind == NODE_ARGMIN || kind == NODE_ARGMAX || kind == NODE_EXPONENT;
 }
 
 /* Adds the axes that a node leaves to be run through. */
@@ -74,7 +75,7 @@ static void add_free(const struct reckoning *r, int at, bool *is_free)
     add_free(r, node->right, below);
     for (uint32_t a = 0; a < r->source->axis_count; a++) {
         const bool own = node->kind == NODE_VALUE && node->at[a] < 0;
-        if ((below[a] && !(seeks(node->kind) && a == 0)) || own)
+        if ((below[a] && !(goes_along(node->kind) && a == 0)) || own)
             is_free[a] = true;
     }
 }
@@ -162,6 +163,35 @@ static struct term seek(const struct reckoning *r, const struct gnn_predicate_no
     return found;
 }
 
+/* Sums over the points of a straight line. */
+struct line {
+    double count, x, y, xx, xy;
+};
+
+/* The slope of the straight line through the logarithms of x and of the inner node, by least squares. */
+static struct term find_exponent(const struct reckoning *r, const struct gnn_predicate_node *node,
+                                 const uint32_t *outside)
+{
+    uint32_t at[GNN_AXES_MAX];
+    struct term found = {.state = GNN_VALUE_WORD};
+    struct line sum = {.count = 0};
+    memcpy(at, outside, sizeof at);
+    for (at[0] = 0; at[0] < r->source->axes[0].count; at[0]++) {
+        const struct term term = evaluate(r, node->left, at);
+        if (term.state == GNN_VALUE_MISSING)
+            return term;
+        add_inside(&found, &term);
+        if (term.state != GNN_VALUE_KNOWN)
+            continue;
+        const double x = log(number_of(r->source->axes[0].values[at[0]])), y = log(term.value);
+        sum = (struct line){sum.count + 1, sum.x + x, sum.y + y, sum.xx + x * x, sum.xy + x * y};
+    }
+    found.value = (sum.count * sum.xy - sum.x * sum.y) / (sum.count * sum.xx - sum.x * sum.x);
+    if (isfinite(found.value))
+        found.state = GNN_VALUE_KNOWN;
+    return found;
+}
+
 static double combine(int kind, double left, double right)
 {
     return kind == NODE_ADD        ? left + right
@@ -175,8 +205,11 @@ static struct term look_up(const struct reckoning *r, const struct gnn_predicate
     uint32_t at[GNN_AXES_MAX];
     struct term term = {.value = 0};
     memcpy(at, outside, sizeof at);
-    for (uint32_t a = 0; a < r->source->axis_count; a++)
+    for (uint32_t a = 0; a < r->source->axis_count; a++) {
         at[a] = node->at[a] >= 0 ? (uint32_t)node->at[a] : at[a];
+        if (node->among[a] != 0 && (node->among[a] >> at[a] & 1) == 0)
+            return (struct term){.state = GNN_VALUE_NONE};
+    }
     term.state = r->source->value(r->source->ctx, node->metric, node->series, at, &term.value);
     return term;
 }
@@ -191,7 +224,9 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
         return look_up(r, node, at);
     if (folds(node->kind))
         return fold(r, node, at);
-    if (seeks(node->kind))
+    if (node->kind == NODE_EXPONENT)
+        return find_exponent(r, node, at);
+    if (goes_along(node->kind))
         return seek(r, node, at);
     const struct term left = evaluate(r, node->left, at), right = evaluate(r, node->right, at);
     struct term term = {.state = together(left.state, right.state),

@@ -8,11 +8,13 @@
  *   `never_falls(epoch_s[A])`, `never_rises(..)`        The same, or without a change.
  *   `flat(epoch_s[A])`                                  Without a change beyond its tolerance.
  *   `argmin(epoch_s[A]) = 1M`                           The x value of the minimum; argmax likewise.
+ *   `exponent(epoch_s[A]) < 1`                          The exponent of the power law through the points along x.
+ *   `epoch_s[A, dim=64|128] < 3`                        At these values of an axis.
  *   `oom[A, memory=8G] = 1`                             The run ended so (1) or not (0).
  *
- * Syntax. A value is metric[SERIES, axis=value, ...]. Operators are + - * / and brackets. Comparisons are < <= > >=, =
- * (equal) and ~ (within the tolerance for "about"). Numbers may end in K, M, G (1024). The tolerances for "about",
- * "flat" and noise are in plots/figures/tolerances.ini only.
+ * Syntax. A value is metric[SERIES, axis=value, ...]. An axis may have several: axis=value|value. Operators are + - * /
+ * and brackets. Comparisons are < <= > >=, = (equal) and ~ (within the tolerance for "about"). Numbers may end in K, M,
+ * G (1024). The tolerances for "about", "flat" and noise are in plots/figures/tolerances.ini only.
  *
  * Curves. No step between neighbours is against the direction by more than noise. A curve that rises or falls also
  * changes from its first point to its last by more than noise. One that never rises or never falls does not change
@@ -31,8 +33,9 @@ enum {
     GNN_AXIS_VALUES_MAX = 64,
     GNN_AXIS_VALUE_BYTES = 64,
     GNN_PREDICATE_NODES_MAX = 64,
-    GNN_OPERANDS_MAX = 6,
+    GNN_OPERANDS_MAX = 8,
 };
+_Static_assert(GNN_AXIS_VALUES_MAX <= 64, "sets of an axis's values have 64 bits");
 
 /* An option of a figure's runs and the values that it has. */
 struct gnn_axis {
@@ -72,7 +75,8 @@ struct gnn_predicate_node {
     double number;
     char metric[GNN_NAME_MAX];
     uint32_t series;
-    int32_t at[GNN_AXES_MAX]; /* index of the value; -1: the axis is free */
+    int32_t at[GNN_AXES_MAX];     /* index of the value; -1: the axis is free */
+    uint64_t among[GNN_AXES_MAX]; /* set of the values that a free axis takes; 0: all */
 };
 
 struct gnn_predicate {

@@ -17,7 +17,7 @@ struct parser {
     struct gnn_err *err;
 };
 
-enum { DEPTH_MAX = 16 };
+enum { DEPTH_MAX = 16, VALUES_BYTES = 4 * GNN_AXIS_VALUE_BYTES };
 
 static enum gnn_status refuse(const struct parser *p, const char *what)
 {
@@ -87,27 +87,43 @@ static enum gnn_status find_series(struct parser *p, const char *name, uint32_t 
                     gnn_near_miss_text(&near));
 }
 
-/* Binds one axis of a value: "dim=128". */
-static enum gnn_status bind_axis(struct parser *p, const char *key, const char *value, struct gnn_predicate_node *node)
+static enum gnn_status find_axis(const struct parser *p, const char *key, uint32_t *out)
 {
-    for (uint32_t a = 0; a < p->source->axis_count; a++) {
-        const struct gnn_axis *const axis = &p->source->axes[a];
-        if (strcmp(axis->key, key) != 0)
-            continue;
-        for (uint32_t v = 0; v < axis->count; v++)
-            if (strcmp(axis->values[v], value) == 0) {
-                node->at[a] = (int32_t)v;
-                return GNN_OK;
-            }
-        return gnn_fail(p->err, GNN_ENOENT, "\"%s\": %s takes no value %s in this figure", p->text, key, value);
-    }
+    for (*out = 0; *out < p->source->axis_count; ++*out)
+        if (strcmp(p->source->axes[*out].key, key) == 0)
+            return GNN_OK;
     return gnn_fail(p->err, GNN_ENOENT, "\"%s\": the figure has no axis \"%s\"", p->text, key);
+}
+
+static enum gnn_status find_on_axis(const struct parser *p, const struct gnn_axis *axis, const char *value,
+                                    uint32_t *out)
+{
+    for (*out = 0; *out < axis->count; ++*out)
+        if (strcmp(axis->values[*out], value) == 0)
+            return GNN_OK;
+    return gnn_fail(p->err, GNN_ENOENT, "\"%s\": %s takes no value %s in this figure", p->text, axis->key, value);
+}
+
+/* Binds one axis of a value: "dim=128", or restricts it: "dim=64|128". */
+static enum gnn_status bind_axis(const struct parser *p, const char *key, char *values, struct gnn_predicate_node *node)
+{
+    uint32_t a, v;
+    GNN_TRY(find_axis(p, key, &a));
+    const bool several = strchr(values, '|') != NULL;
+    for (char *value = strsep(&values, "|"); value != NULL; value = strsep(&values, "|")) {
+        GNN_TRY(find_on_axis(p, &p->source->axes[a], value, &v));
+        if (several)
+            node->among[a] |= UINT64_C(1) << v;
+        else
+            node->at[a] = (int32_t)v;
+    }
+    return GNN_OK;
 }
 
 /* "metric" was read and the bracket is open: "[SERIES, axis=value]". */
 static enum gnn_status parse_value(struct parser *p, const char *metric, int *out)
 {
-    char name[GNN_NAME_MAX], value[GNN_AXIS_VALUE_BYTES];
+    char name[GNN_NAME_MAX], values[VALUES_BYTES];
     if (!p->source->has_metric(metric))
         return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": no metric \"%s\"", p->text, metric);
     GNN_TRY(add_node(p, NODE_VALUE, -1, -1, out));
@@ -118,8 +134,8 @@ static enum gnn_status parse_value(struct parser *p, const char *metric, int *ou
     while (takes(p, ",")) {
         GNN_TRY(take_until(p, "=", name, sizeof name));
         p->at++;
-        GNN_TRY(take_until(p, ",]", value, sizeof value));
-        GNN_TRY(bind_axis(p, name, value, node));
+        GNN_TRY(take_until(p, ",]", values, sizeof values));
+        GNN_TRY(bind_axis(p, name, values, node));
     }
     return takes(p, "]") ? GNN_OK : refuse(p, "expected ] or a comma");
 }
@@ -130,8 +146,8 @@ static enum gnn_status parse_function(struct parser *p, const char *name, int *o
     static const struct {
         const char *name;
         int kind;
-    } functions[] = {
-        {"max", NODE_MAX}, {"min", NODE_MIN}, {"mean", NODE_MEAN}, {"argmin", NODE_ARGMIN}, {"argmax", NODE_ARGMAX}};
+    } functions[] = {{"max", NODE_MAX},       {"min", NODE_MIN},       {"mean", NODE_MEAN},
+                     {"argmin", NODE_ARGMIN}, {"argmax", NODE_ARGMAX}, {"exponent", NODE_EXPONENT}};
     int inner;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, name) == 0) {
@@ -139,8 +155,8 @@ static enum gnn_status parse_function(struct parser *p, const char *name, int *o
             GNN_TRY(add_node(p, functions[i].kind, inner, -1, out));
             return takes(p, ")") ? GNN_OK : refuse(p, "expected )");
         }
-    return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": no function \"%s\"; there are max, min, mean, argmin, argmax", p->text,
-                    name);
+    return gnn_fail(p->err, GNN_EUSAGE,
+                    "\"%s\": no function \"%s\"; there are max, min, mean, argmin, argmax, exponent", p->text, name);
 }
 
 static enum gnn_status parse_number(struct parser *p, int *out)

@@ -111,6 +111,16 @@ static void each_form_says_what_it_says(void **state)
         {"argmax(time[A]) = 8G", GNN_HOLDS, 2, 2},
         {"argmin(time[A]) = 16G", GNN_HOLDS_NOT, 2, 0},
         {"own.x[A] * 2 = 10", GNN_HOLDS, 6, 6},
+        {"time[A, memory=16G|32G, graph=small] < 5", GNN_HOLDS, 2, 2}, /* 8 at 8G has no say */
+        {"time[A, memory=8G|32G, graph=small|large] < 21", GNN_HOLDS_NOT, 4, 3},
+        {"max(time[A, memory=16G|32G]) = 40", GNN_HOLDS, 1, 1},
+        {"max(time[A, memory=16G|32G, graph=small]) < min(time[A, memory=8G, graph=small|large])", GNN_HOLDS, 1, 1},
+        {"rises(time[A, memory=16G|32G])", GNN_HOLDS_NOT, 2, 0},
+        {"exponent(time[A]) = -1", GNN_HOLDS, 2, 2},
+        {"exponent(time[A] * time[A]) = -2", GNN_HOLDS, 2, 2},
+        {"-0.001 < exponent(time[B-GPU, graph=large]) < 0.001", GNN_HOLDS, 1, 1},
+        {"exponent(time[B-GPU]) < exponent(time[A]) + 0.5", GNN_HOLDS_NOT, 2, 1},
+        {"8 > 7 > 6 > 5 > 4 > 3 > 2 > 1", GNN_HOLDS, 1, 1},
         {"2 + 3 * 4 - 6 / 2 = 11", GNN_HOLDS, 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -206,6 +216,10 @@ static void what_is_not_there_has_no_say(void **state)
         {"flat(time[A, memory=8G, graph=small])", GNN_HOLDS, 1, 3, 0, 0},
         {"falls(time[A])", GNN_HOLDS, 2, 6, 0, 0},
         {"argmin(time[C d, graph=small]) = 16G", GNN_HOLDS, 1, 2, 1, 0},
+        {"-0.001 < exponent(time[C d, graph=small]) < 0.001", GNN_HOLDS, 1, 2, 1, 0},
+        {"-0.001 < exponent(time[C d, graph=small, memory=16G|32G]) < 0.001", GNN_HOLDS, 1, 2, 0, 0},
+        {"-0.001 < exponent(time[A, memory=8G]) < 0.001", GNN_HOLDS, 2, 6, 0, 0},
+        {"-0.001 < exponent(time[gap]) < 0.001", GNN_NOT_MEASURABLE, 1, 3, 0, 1},
         {"argmin(time[C d, graph=small, memory=8G]) = 16G", GNN_NOT_MEASURABLE, 0, 0, 3, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -303,7 +317,7 @@ static void what_is_none_is_refused(void **state)
         {"time < 3", "expected [ or ("},
         {"-(2 - 5) = 3", "expected a number"},
         {"((((((((((((((((((1)))))))))))))))))) = 1", "too deep"},
-        {"1 < 2 < 3 < 4 < 5 < 6 < 7", "expected the end"},
+        {"1 < 2 < 3 < 4 < 5 < 6 < 7 < 8 < 9", "expected the end"},
         {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1 = 1", "too long"},
     };
     expect_refused(cases, sizeof cases / sizeof *cases, GNN_EUSAGE);
@@ -317,6 +331,8 @@ static void what_is_not_there_is_told_apart(void **state)
         {"time[D] < 3", "no series \"D\""},
         {"time[b-GPU] < 3", "did you mean"},
         {"time[A, memory=9G] < 3", "takes no value 9G"},
+        {"time[A, memory=8G|9G] < 3", "takes no value 9G"},
+        {"time[A, memory=8G|] < 3", "takes no value "},
         {"time[A, dim=9] < 3", "no axis \"dim\""},
     };
     expect_refused(cases, sizeof cases / sizeof *cases, GNN_ENOENT);
