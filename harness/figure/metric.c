@@ -2,6 +2,7 @@
 #include "harness/figure/metric.h"
 
 #include "harness/base/sizes.h"
+#include "harness/base/units.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/record/summary.h"
 
@@ -306,14 +307,22 @@ static double fio_read_us(const struct gnn_run_record *run)
     return of_fio(run, GNN_FIO_READ_LATENCY) / 1e3;
 }
 
+/* NAN: it ended in another way, or is invalid, which is no end. */
+static double ended_so(const struct gnn_run_record *run, bool so)
+{
+    const bool ended = run->status == GNN_RUN_OK || run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ||
+                       run->status == GNN_RUN_OOT;
+    return !ended || gnn_run_withholds_times(run) ? (double)NAN : so ? 1 : 0;
+}
+
 static double is_oom(const struct gnn_run_record *run)
 {
-    return run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ? 1 : 0;
+    return ended_so(run, run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM);
 }
 
 static double is_oot(const struct gnn_run_record *run)
 {
-    return run->status == GNN_RUN_OOT ? 1 : 0;
+    return ended_so(run, run->status == GNN_RUN_OOT);
 }
 
 static const struct {
@@ -393,7 +402,7 @@ static double of_size_class(const struct gnn_run_record *run, const char *name)
 
 /* ---- by name ---- */
 
-static const char own[] = "own.", first[] = "first.";
+static const char own[] = "own.", first[] = "first.", accuracy_after[] = "accuracy_pct.";
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -403,6 +412,20 @@ static bool begins(const char *name, const char *prefix)
 static bool is_of_figure(const char *name)
 {
     return strcmp(name, GNN_METRIC_TARGET_S) == 0 || strcmp(name, GNN_METRIC_TARGET_EPOCHS) == 0;
+}
+
+/* The epoch whose accuracy a metric is, the first being 1; 0: it is none. */
+static uint32_t epoch_of_accuracy(const char *name)
+{
+    uint64_t epoch;
+    const bool is_one = begins(name, accuracy_after) &&
+                        gnn_parse_u64(name + strlen(accuracy_after), &epoch, NULL) == GNN_OK && epoch <= UINT32_MAX;
+    return is_one ? (uint32_t)epoch : 0;
+}
+
+bool gnn_metric_of_accuracy(const char *name)
+{
+    return strcmp(name, "accuracy_pct") == 0 || epoch_of_accuracy(name) > 0;
 }
 
 bool gnn_metric_known(const char *name)
@@ -416,7 +439,7 @@ bool gnn_metric_known(const char *name)
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
             return true;
-    return begins(name, own) || begins(name, first) || is_of_figure(name);
+    return begins(name, own) || begins(name, first) || epoch_of_accuracy(name) > 0 || is_of_figure(name);
 }
 
 bool gnn_metric_of_end(const char *name)
@@ -438,6 +461,9 @@ double gnn_metric_of(const struct gnn_run_record *run, const char *name)
     for (int i = 0; i < EPOCH_METRICS; i++)
         if (strcmp(epoch_metrics[i].name, name) == 0)
             return of_later_epochs(run, epoch_metrics[i].fn);
+    const uint32_t epoch = epoch_of_accuracy(name);
+    if (epoch > 0)
+        return epoch <= run->epoch_count ? 100 * run->epochs[epoch - 1].test_accuracy : (double)NAN;
     if (!begins(name, first) && !begins(name, own))
         return of_size_class(run, name);
     if (begins(name, first))

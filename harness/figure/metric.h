@@ -18,6 +18,7 @@
  *   `disk_wait_s`              Seconds of waiting for storage per worker, in the stage that waits longest.
  *   `io_wait_pct`, `gpu_busy_pct`, `hit_pct`, `peak_gib`, `accuracy_pct`, `mrr`
  *                              I/O wait, GPU use, cache hits, peak memory, test accuracy, mean reciprocal rank.
+ *   `accuracy_pct.1`           Test accuracy after that epoch, in percent; the first is 1.
  *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).
  *   `bound_ratio`              The system's feature reads over the minimum reads.
  *   `read_bound_ratio`         Device reads over the minimum reads: topology and whole pages are included.
@@ -25,7 +26,8 @@
  *                              (docs/floor.md).
  *   `nodes`, `edges`, `dim`, `topology_gib`, `feature_gib`, `total_gib`
  *                              Sizes of the dataset.
- *   `oom`, `oot`               The run ended with out of memory, with a timeout: 1, else 0.
+ *   `oom`, `oot`               The run ended with out of memory, with a timeout: 1, else 0. Unknown if it failed, was
+ *                              interrupted or is invalid.
  *   `series.cpu_pct`, `series.gpu_busy_pct`, `series.iowait_pct`
  *                              Means over the run's time series.
  *   `series.read_gbps`         Largest read rate in an interval of the series, GB/s.
@@ -35,7 +37,9 @@
  *                              Time and epochs until the figure's `target` accuracy, with the epoch time of its world.
  *   `fio.read_mbps`, `fio.read_us`
  *                              Reads of fio (fio_cells.h): MB/s, mean from submission to completion.
- *   `own.NAME`, `first.NAME`   A statistic of the system: of the last epoch, of the first. */
+ *   `own.NAME`, `first.NAME`   A statistic of the system: of the last epoch, of the first.
+ *
+ * Predicates also have `published.METRIC`, the published value of a metric of the figure at that place. */
 #ifndef GNN_FIGURE_METRIC_H
 #define GNN_FIGURE_METRIC_H
 
@@ -44,8 +48,13 @@
 /* Metrics of a figure, not of a run: gnn_metric_of() returns NAN for them. */
 #define GNN_METRIC_TARGET_S "target_s"
 #define GNN_METRIC_TARGET_EPOCHS "target_epochs"
+#define GNN_METRIC_PUBLISHED                                                                                           \
+    "published." /* begins the name of a published value; gnn_metric_known() does not have it */
 
 bool gnn_metric_known(const char *name);
+
+/* Returns whether the metric is a test accuracy: of the run or after an epoch. */
+bool gnn_metric_of_accuracy(const char *name);
 
 /* Returns whether the metric describes how a run ended. Such a metric has a value even if the run has no time. */
 bool gnn_metric_of_end(const char *name);

@@ -124,7 +124,7 @@ static enum gnn_status bind_axis(const struct parser *p, const char *key, char *
 static enum gnn_status parse_value(struct parser *p, const char *metric, int *out)
 {
     char name[GNN_NAME_MAX], values[VALUES_BYTES];
-    if (!p->source->has_metric(metric))
+    if (!p->source->has_metric(p->source->ctx, metric))
         return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": no metric \"%s\"", p->text, metric);
     GNN_TRY(add_node(p, NODE_VALUE, -1, -1, out));
     struct gnn_predicate_node *const node = &p->out->nodes[*out];

@@ -246,28 +246,9 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
     const bool seconds = strcmp(metric, GNN_METRIC_TARGET_S) == 0;
     if (seconds || strcmp(metric, GNN_METRIC_TARGET_EPOCHS) == 0)
         return until_target(figure, seconds, series, at);
-    if (training != NULL && strcmp(metric, "accuracy_pct") == 0)
+    if (training != NULL && gnn_metric_of_accuracy(metric))
         return value_of(figure, metric, training);
     return value_of(figure, metric, gnn_figure_find(figure, series, at));
-}
-
-static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
-{
-    const struct gnn_figure_value found = gnn_figure_value_at(ctx, metric, series, at);
-    if (found.state == GNN_VALUE_KNOWN)
-        *out = found.median;
-    return found.state;
-}
-
-void gnn_figure_values(struct gnn_paper_figure *figure, struct gnn_value_source *out)
-{
-    *out = (struct gnn_value_source){.axis_count = figure->axis_count,
-                                     .axes = figure->axes,
-                                     .series_count = figure->series_count,
-                                     .series = figure->series_names,
-                                     .has_metric = gnn_metric_known,
-                                     .value = value,
-                                     .ctx = figure};
 }
 
 /* ---- published ---- */
@@ -298,12 +279,18 @@ static bool is_at(const struct gnn_paper_figure *figure, const struct gnn_publis
     return strcmp(theirs, ours) == 0;
 }
 
+static bool has_published(const struct gnn_paper_figure *figure, uint32_t metric)
+{
+    const char *const what = figure->published_names[metric];
+    return what[0] != '\0' && strcmp(what, "-") != 0;
+}
+
 const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
                                                      uint32_t series, const uint32_t *at)
 {
     const char *const name = figure->series[series].published, *const what = figure->published_names[metric];
     assert(metric < GNN_FIGURE_METRICS_MAX);
-    if (name[0] == '\0' || what[0] == '\0' || strcmp(what, "-") == 0)
+    if (name[0] == '\0' || !has_published(figure, metric))
         return NULL;
     for (uint32_t i = 0; i < figure->published.count; i++) {
         const struct gnn_published_row *const row = &figure->published.rows[i];
@@ -315,4 +302,65 @@ const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figu
             return row;
     }
     return NULL;
+}
+
+/* ---- for predicates ---- */
+
+/* What follows `published.` in a metric's name; NULL: it is one of the runs. */
+static const char *published_metric(const char *metric)
+{
+    const size_t length = strlen(GNN_METRIC_PUBLISHED);
+    return strncmp(metric, GNN_METRIC_PUBLISHED, length) == 0 ? metric + length : NULL;
+}
+
+/* The place of a metric that the figure shows beside its published values; metric_count: it is none of these. */
+static uint32_t find_shown(const struct gnn_paper_figure *figure, const char *metric)
+{
+    for (uint32_t m = 0; m < figure->metric_count; m++)
+        if (strcmp(figure->metrics[m], metric) == 0 && has_published(figure, m))
+            return m;
+    return figure->metric_count;
+}
+
+static bool has_metric(void *ctx, const char *metric)
+{
+    const struct gnn_paper_figure *const figure = ctx;
+    const char *const printed = published_metric(metric);
+    return printed != NULL ? find_shown(figure, printed) < figure->metric_count : gnn_metric_known(metric);
+}
+
+/* A published word (OOM) is no value. */
+static enum gnn_value_state published_value(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                                            const uint32_t *at, double *out)
+{
+    const uint32_t shown = find_shown(figure, metric);
+    assert(shown < figure->metric_count);
+    const struct gnn_published_row *const row = gnn_figure_published(figure, shown, series, at);
+    const double printed = row != NULL ? gnn_published_value(row) : (double)NAN;
+    if (!isfinite(printed))
+        return GNN_VALUE_NONE;
+    *out = printed;
+    return GNN_VALUE_KNOWN;
+}
+
+static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+{
+    const char *const printed = published_metric(metric);
+    if (printed != NULL)
+        return published_value(ctx, printed, series, at, out);
+    const struct gnn_figure_value found = gnn_figure_value_at(ctx, metric, series, at);
+    if (found.state == GNN_VALUE_KNOWN)
+        *out = found.median;
+    return found.state;
+}
+
+void gnn_figure_values(struct gnn_paper_figure *figure, struct gnn_value_source *out)
+{
+    *out = (struct gnn_value_source){.axis_count = figure->axis_count,
+                                     .axes = figure->axes,
+                                     .series_count = figure->series_count,
+                                     .series = figure->series_names,
+                                     .has_metric = has_metric,
+                                     .value = value,
+                                     .ctx = figure};
 }

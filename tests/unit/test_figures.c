@@ -147,8 +147,36 @@ static void metrics_are_those_of_later_epochs(void **state)
     run.status = GNN_RUN_OOM;
     assert_float_equal(gnn_metric_of(&run, "oom"), 1, 0);
     assert_true(isnan(gnn_metric_of(&run, "epoch_s")));
+    run.status = GNN_RUN_OOT;
+    assert_float_equal(gnn_metric_of(&run, "oom"), 0, 0);
+    assert_float_equal(gnn_metric_of(&run, "oot"), 1, 0);
+    static const enum gnn_run_status no_end[] = {GNN_RUN_FAILED, GNN_RUN_INVALID, GNN_RUN_INTERRUPTED};
+    for (size_t i = 0; i < sizeof no_end / sizeof *no_end; i++) {
+        run.status = no_end[i]; /* a run that failed has not finished */
+        assert_true(isnan(gnn_metric_of(&run, "oom")));
+        assert_true(isnan(gnn_metric_of(&run, "oot")));
+    }
+    run.status = GNN_RUN_OK;
+    run.valid = 0; /* neither has one that is invalid */
+    assert_true(isnan(gnn_metric_of(&run, "oom")));
     assert_false(gnn_metric_known("epoch"));
     assert_false(gnn_metric_known("own."));
+    gnn_run_record_free(&run);
+}
+
+static void accuracies_are_those_of_their_epochs(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "agnes", 10, 2, 1);
+    assert_float_equal(gnn_metric_of(&run, "accuracy_pct.1"), 61, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "accuracy_pct.2"), 62, 1e-9);
+    assert_true(isnan(gnn_metric_of(&run, "accuracy_pct.3")));
+    assert_false(gnn_metric_known("accuracy_pct.0"));
+    assert_false(gnn_metric_known("accuracy_pct."));
+    assert_false(gnn_metric_known("accuracy_pct.x"));
+    assert_true(gnn_metric_of_accuracy("accuracy_pct.2"));
+    assert_false(gnn_metric_of_accuracy("epoch_s"));
     gnn_run_record_free(&run);
 }
 
@@ -398,6 +426,125 @@ static void reasons_are_of_their_world(void **state)
     free(path);
 }
 
+/* ---- values of runs and of papers ---- */
+
+#define PUBLISHED_ROW(dim, value, relation) "fig,P,,,,dim=" dim ",time," value ",s,," relation ",Table 1\n"
+
+/* A figure of two series with published times at 64, at 128 up to so much, at 256 a word. */
+static struct gnn_paper_figure *open_with_published(const char *dir)
+{
+    struct gnn_paper_figure *figure;
+    struct gnn_err err = {0};
+    char *const path = write_file(dir, "fig.ini",
+                                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\n"
+                                  "dim = 64, 128, 256, 512\n[A]\nsystem = gnndrive\npublished = P\n[B]\n"
+                                  "system = pygplus\n" ABOUT "y = epoch_s, reads\npublished = time, -\n");
+    char *const published =
+        write_file(dir, "p.csv",
+                   HEADING PUBLISHED_ROW("64", "12.5", "exact") PUBLISHED_ROW("128", "20", "up_to")
+                       PUBLISHED_ROW("128", "21", "about") PUBLISHED_ROW("128", "22", "at_least")
+                           PUBLISHED_ROW("256", "OOM", "exact") PUBLISHED_ROW("512", "7..9", "range"));
+    const struct gnn_figure_setup setup = {.scale_divisor = 100,
+                                           .db = "x.db",
+                                           .data_dir = "data",
+                                           .world = GNN_WORLD_SIMULATED,
+                                           .published_path = published};
+    must(gnn_figure_open(path, &setup, &figure, &err), &err);
+    free(path);
+    free(published);
+    return figure;
+}
+
+/* Only what is printed exactly stands in brackets: a bound is not a value. */
+static void bounds_are_not_shown_as_values(void **state)
+{
+    struct gnn_paper_figure *const figure = open_with_published(*state);
+    static const char *const shown[] = {"12.5", NULL, "OOM", NULL};
+    for (uint32_t at = 0; at < 4; at++) {
+        const struct gnn_published_row *const row = gnn_figure_published(figure, 0, 0, &at);
+        if (shown[at] == NULL)
+            assert_null(row);
+        else
+            assert_string_equal(row->value, shown[at]);
+        assert_null(gnn_figure_published(figure, 1, 0, &at)); /* the metric has none */
+        assert_null(gnn_figure_published(figure, 0, 1, &at)); /* the series has none */
+    }
+    gnn_figure_close(figure);
+}
+
+/* Gives a configuration its repetitions, one run for each time of a later epoch in seconds. */
+static void give_runs(struct gnn_figure_cell *cell, const double *seconds, uint32_t count)
+{
+    cell->runs = calloc(count, sizeof *cell->runs);
+    assert_non_null(cell->runs);
+    cell->run_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        fake_run(&cell->runs[i], "gnndrive", seconds[i], 2, i);
+}
+
+static void the_median_of_repetitions_counts(void **state)
+{
+    struct gnn_paper_figure *const figure = open_with_published(*state);
+    static const double seconds[] = {9, 4, 5};
+    const uint32_t at = 0;
+    give_runs(&figure->cells[0], seconds, 3);
+    struct gnn_figure_value found = gnn_figure_value_at(figure, "epoch_s", 0, &at);
+    assert_int_equal(found.state, GNN_VALUE_KNOWN);
+    assert_float_equal(found.median, 5, 1e-9);
+    assert_float_equal(found.least, 4, 1e-9);
+    assert_float_equal(found.most, 9, 1e-9);
+    assert_int_equal(found.runs, 3);
+    figure->cells[0].runs[2].valid = 0; /* the newest run, which decides whether there is a number */
+    found = gnn_figure_value_at(figure, "epoch_s", 0, &at);
+    assert_int_equal(found.state, GNN_VALUE_MISSING);
+    assert_string_equal(found.word, "invalid");
+    figure->cells[0].runs[2].status = GNN_RUN_OOM;
+    figure->cells[0].runs[2].valid = -1;
+    found = gnn_figure_value_at(figure, "epoch_s", 0, &at);
+    assert_int_equal(found.state, GNN_VALUE_WORD);
+    assert_string_equal(found.word, "OOM");
+    gnn_figure_close(figure);
+}
+
+static void predicates_have_published_values(void **state)
+{
+    struct gnn_paper_figure *const figure = open_with_published(*state);
+    static const double seconds[] = {12}, slow[] = {30};
+    static const struct gnn_tolerances tolerances = {.about = 1.25, .flat = 1.15, .noise = 1.02};
+    static const struct {
+        const char *text;
+        enum gnn_verdict_of_predicate verdict;
+        uint32_t judged, missing;
+    } cases[] = {
+        {"epoch_s[A] ~ published.epoch_s[A]", GNN_HOLDS, 1, 0}, /* of the others no value is printed */
+        {"epoch_s[B, dim=64] ~ published.epoch_s[A, dim=64]", GNN_HOLDS_NOT, 1, 0},
+        {"epoch_s[B] / epoch_s[A] > 25 / published.epoch_s[A]", GNN_HOLDS, 1, 0},
+        {"published.epoch_s[B] = 1", GNN_NOT_MEASURABLE, 0, 0},
+        {"published.epoch_s[A, dim=128] = 20", GNN_NOT_MEASURABLE, 0, 0},
+    };
+    struct gnn_predicate *const predicate = malloc(sizeof *predicate);
+    struct gnn_value_source source;
+    struct gnn_err err = {0};
+    assert_non_null(predicate);
+    give_runs(&figure->cells[0], seconds, 1);
+    give_runs(&figure->cells[4], slow, 1);
+    gnn_figure_values(figure, &source);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_outcome outcome;
+        must(gnn_predicate_parse(cases[i].text, &source, predicate, &err), &err);
+        gnn_predicate_judge(predicate, &source, &tolerances, NULL, NULL, &outcome);
+        if (outcome.verdict != cases[i].verdict || outcome.judged != cases[i].judged ||
+            outcome.missing != cases[i].missing)
+            fail_msg("%s: verdict %d, %u judged, %u missing", cases[i].text, (int)outcome.verdict, outcome.judged,
+                     outcome.missing);
+    }
+    static const char *const none[] = {"published.reads[A] = 1", "published.speed[A] = 1", "published.[A] = 1"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(gnn_predicate_parse(none[i], &source, predicate, &err), GNN_EUSAGE);
+    free(predicate);
+    gnn_figure_close(figure);
+}
+
 static int make_dir(void **state)
 {
     *state = process_temp_dir();
@@ -416,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_figure_of_the_tree_is_one),
         cmocka_unit_test(metrics_are_those_of_later_epochs),
+        cmocka_unit_test(accuracies_are_those_of_their_epochs),
         cmocka_unit_test(requests_are_told_by_size),
         cmocka_unit_test(the_series_has_metrics),
         cmocka_unit_test(parts_are_told_as_wholes),
@@ -424,6 +572,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(limits_are_shown_at_their_scale, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(reasons_are_of_their_world, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(bounds_are_not_shown_as_values, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_median_of_repetitions_counts, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(predicates_have_published_values, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,9 @@ static const double times[SERIES][GRAPHS][XS] = {
     {{MISSING, 2, 2}, {1, 1, 1}},
 };
 
-static bool has_metric(const char *metric)
+static bool has_metric(void *ctx, const char *metric)
 {
+    (void)ctx;
     return strcmp(metric, "time") == 0 || strcmp(metric, "own.x") == 0;
 }
 
