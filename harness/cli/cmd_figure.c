@@ -189,56 +189,55 @@ static struct paper *paper_of(struct figures *f, const char *name)
     return paper;
 }
 
-/* log2(ours / published): 1 where ours is twice as large. */
-static double error_of(const struct gnn_figure_ratio *ratio)
+/* Numbers of ratios, and how far they are off. */
+static enum gnn_status print_merit(const struct figures *f, const struct gnn_figure_ratios *ratios, struct gnn_err *err)
 {
-    return log2(ratio->ours / ratio->published);
-}
-
-/* Median and worst of the errors, the worst being the farthest from 0. */
-static enum gnn_status print_errors(const struct gnn_figure_verdicts *verdicts, struct gnn_err *err)
-{
-    double *errors, worst = 0;
-    if (verdicts->ratio_count == 0) {
-        (void)printf(" | 0 | | |\n");
+    struct gnn_ratio_merit merit;
+    GNN_TRY(gnn_figure_ratios_merit(ratios, f->tolerances.about, &merit, err));
+    if (merit.worst == NULL) {
+        (void)printf(" | 0 | | | | | | | | |\n");
         return GNN_OK;
     }
-    GNN_NEW(errors, verdicts->ratio_count, err, "the errors of %u ratios", verdicts->ratio_count);
-    for (uint32_t i = 0; i < verdicts->ratio_count; i++) {
-        errors[i] = error_of(&verdicts->ratios[i]);
-        worst = fabs(errors[i]) > fabs(worst) ? errors[i] : worst;
-    }
-    (void)printf(" | %u | %+.2f | %+.2f |\n", verdicts->ratio_count, gnn_median(errors, verdicts->ratio_count), worst);
-    free(errors);
+    const struct gnn_figure_ratio *const worst = merit.worst;
+    (void)printf(" | %u | %.2f | %u | %u | %s %s: %.3g for %.4g (%+.2f) | %u", ratios->count, merit.median, merit.near,
+                 merit.within_2, worst->figure, worst->predicate, worst->ours, worst->published,
+                 gnn_figure_ratio_error(worst->ours, worst->published), merit.quotients);
+    if (merit.quotients > 0)
+        (void)printf(" | %u | %.2f | %.2f |\n", merit.beyond_1, merit.quotient_median, merit.null_median);
+    else
+        (void)printf(" | | | |\n");
     return GNN_OK;
 }
 
-/* Every published ratio that is known here. */
-static void print_ratios(const struct figures *f)
+/* Every ratio of a paper. */
+static void print_ratios(const struct gnn_figure_ratios *ratios)
 {
-    (void)printf("\n| figure | ratio | where | ours | published | log2 | holds | likely cause where not |\n"
-                 "|---|---|---|---|---|---|---|---|\n");
-    for (uint32_t i = 0; i < f->paper_count; i++)
-        for (uint32_t r = 0; r < f->papers[i].verdicts.ratio_count; r++) {
-            const struct gnn_figure_ratio *const ratio = &f->papers[i].verdicts.ratios[r];
-            (void)printf("| %s | %s | %s | %.3g | %.4g | %+.2f | %s | %s |\n", ratio->figure, ratio->predicate,
-                         ratio->where, ratio->ours, ratio->published, error_of(ratio), ratio->holds ? "yes" : "no",
-                         ratio->holds ? "" : ratio->reason);
-        }
+    for (uint32_t r = 0; r < ratios->count; r++) {
+        const struct gnn_figure_ratio *const ratio = &ratios->rows[r];
+        (void)printf("| %s | %s | %s | %.3g | %.4g | %+.2f | %s | %s |\n", ratio->figure, ratio->predicate,
+                     ratio->where, ratio->ours, ratio->published, gnn_figure_ratio_error(ratio->ours, ratio->published),
+                     ratio->holds ? "yes" : "no", ratio->holds ? "" : ratio->reason);
+    }
 }
 
 static enum gnn_status print_summary(const struct figures *f, struct gnn_err *err)
 {
-    print_ratios(f);
-    (void)printf(
-        "\n| paper | figures | not available | hold | do not hold | not measurable | ratios | median log2(ours / "
-        "published) | worst |\n|---|---|---|---|---|---|---|---|---|\n");
+    (void)printf("\n| figure | ratio | where | ours | published | log2 | holds | likely cause where not |\n"
+                 "|---|---|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < f->paper_count; i++)
+        print_ratios(&f->papers[i].verdicts.ratios);
+    (void)printf("\n| paper | figures | not available | hold | do not hold | not measurable | ratios | median of abs "
+                 "log2(ours / published) | within %.4g | within 2 | worst | quotients | at or beyond 1 | their median "
+                 "| the same if all were 1 |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+                 f->tolerances.about);
     for (uint32_t i = 0; i < f->paper_count; i++) {
         const struct paper *const paper = &f->papers[i];
         (void)printf("| %s | %u | %u | %u | %u | %u", paper->name, paper->figures, paper->missing, paper->verdicts.held,
                      paper->verdicts.failed, paper->verdicts.unmeasured);
-        GNN_TRY(print_errors(&paper->verdicts, err));
+        GNN_TRY(print_merit(f, &paper->verdicts.ratios, err));
     }
+    (void)printf("\nRatios: ours over the printed number, one row for each printed number. Quotients: ratios of two "
+                 "values, where 1 means no difference. At or beyond 1: quotients that lost the paper's direction.\n");
     return GNN_OK;
 }
 

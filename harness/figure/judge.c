@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Predicates of a figure, one after another. */
-#include "harness/base/grow.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
-
-#include <assert.h>
-#include <math.h>
 
 enum { LINES_MAX = 8 };
 
@@ -14,22 +10,23 @@ struct telling {
     const struct gnn_figure_predicate *predicate;
     FILE *out;
     struct gnn_figure_verdicts *sum;
+    bool is_ratio;
+    struct gnn_ratio_kind kind;
     uint32_t told, left_out;
     bool out_of_memory;
 };
 
-static void add_ratio(struct telling *t, const struct gnn_judged *judged, double published)
+static void add_ratio(struct telling *t, const struct gnn_judged *judged)
 {
-    struct gnn_figure_ratio *const ratios =
-        gnn_grow(t->sum->ratios, t->sum->ratio_count, &t->sum->room, sizeof *ratios);
-    if (ratios == NULL) {
+    struct gnn_figure_ratio *const ratio = gnn_figure_ratios_add(&t->sum->ratios);
+    if (ratio == NULL) {
         t->out_of_memory = true;
         return;
     }
-    t->sum->ratios = ratios;
-    assert(t->sum->ratio_count < t->sum->room);
-    struct gnn_figure_ratio *const ratio = &ratios[t->sum->ratio_count++];
-    *ratio = (struct gnn_figure_ratio){.ours = judged->values[0], .published = published, .holds = judged->holds};
+    *ratio = (struct gnn_figure_ratio){.ours = judged->values[0],
+                                       .published = judged->values[1],
+                                       .holds = judged->holds,
+                                       .is_quotient = t->kind.is_quotient};
     (void)snprintf(ratio->figure, sizeof ratio->figure, "%s", t->figure->id);
     (void)snprintf(ratio->predicate, sizeof ratio->predicate, "%s", t->predicate->name);
     (void)snprintf(ratio->where, sizeof ratio->where, "%s", judged->where);
@@ -40,10 +37,9 @@ static void add_ratio(struct telling *t, const struct gnn_judged *judged, double
 static void tell(void *ctx, const struct gnn_judged *judged)
 {
     struct telling *const t = ctx;
-    double published;
-    const bool ratio = gnn_predicate_is_ratio(&t->predicate->parsed, &published) && judged->values[0] > 0;
+    const bool ratio = t->is_ratio && judged->values[1] > 0;
     if (ratio)
-        add_ratio(t, judged, published);
+        add_ratio(t, judged);
     if (judged->holds && t->told >= LINES_MAX) {
         t->left_out++;
         return;
@@ -57,7 +53,7 @@ static void tell(void *ctx, const struct gnn_judged *judged)
     for (uint32_t i = 1; i < t->predicate->parsed.operand_count; i++)
         (void)fprintf(t->out, " %s %.4g", t->predicate->parsed.between[i - 1], judged->values[i]);
     if (ratio)
-        (void)fprintf(t->out, " (log2 %+.2f)", log2(judged->values[0] / published));
+        (void)fprintf(t->out, " (log2 %+.2f)", gnn_figure_ratio_error(judged->values[0], judged->values[1]));
     (void)fputs(judged->holds ? "\n" : ", does not hold\n", t->out);
 }
 
@@ -82,7 +78,10 @@ static void judge_one(const struct gnn_figure_predicate *predicate, const struct
     gnn_predicate_judge(&predicate->parsed, source, tolerances, NULL, NULL, &outcome);
     (void)fprintf(t->out, "  %-15s %s: %s\n", words[outcome.verdict], predicate->name, predicate->text);
     tell_extent(&outcome, t->out);
+    const uint32_t first = t->sum->ratios.count;
     gnn_predicate_judge(&predicate->parsed, source, tolerances, tell, t, &outcome);
+    if (!t->kind.is_each)
+        gnn_figure_ratios_merge(&t->sum->ratios, first);
     if (t->left_out > 0)
         (void)fprintf(t->out, "      and %u more that hold\n", t->left_out);
     if (outcome.verdict == GNN_HOLDS_NOT && predicate->reason[0] != '\0')
@@ -99,6 +98,7 @@ enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure, const struct g
     gnn_figure_values(figure, &source);
     for (uint32_t i = 0; i < figure->predicate_count; i++) {
         struct telling t = {.figure = figure, .predicate = &figure->predicates[i], .out = out, .sum = sum};
+        t.is_ratio = gnn_figure_ratio_kind(figure, &figure->predicates[i].parsed, &t.kind);
         judge_one(&figure->predicates[i], &source, tolerances, &t);
         if (t.out_of_memory)
             return gnn_fail(err, GNN_ENOMEM, "the ratios of figure %s", figure->id);
@@ -108,6 +108,6 @@ enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure, const struct g
 
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts)
 {
-    free(verdicts->ratios);
+    gnn_figure_ratios_close(&verdicts->ratios);
     *verdicts = (struct gnn_figure_verdicts){.held = 0};
 }

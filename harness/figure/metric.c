@@ -325,37 +325,40 @@ static double is_oot(const struct gnn_run_record *run)
     return ended_so(run, run->status == GNN_RUN_OOT);
 }
 
+/* What a metric of a run describes. */
+enum subject { OF_WORK, OF_DATASET, OF_END };
+
 static const struct {
     const char *name;
     double (*fn)(const struct gnn_run_record *run);
-    bool of_end;
+    enum subject subject;
 } run_metrics[] = {
-    {"first_epoch_s", first_epoch, false},
-    {"open_s", open_seconds, false},
-    {"io_wait_pct", gnn_run_io_wait_pct, false},
-    {"gpu_busy_pct", gpu_busy, false},
-    {"series.cpu_pct", cpu_mean, false},
-    {"series.gpu_busy_pct", gpu_mean, false},
-    {"series.iowait_pct", io_wait_mean, false},
-    {"series.read_gbps", fastest_reads, false},
-    {"waits.cpu_pct", cpu_in_waits, false},
-    {"waits.gpu_busy_pct", gpu_in_waits, false},
-    {"accuracy_pct", accuracy, false},
-    {"mrr", gnn_run_test_mrr, false},
-    {"bound_gib", bound_gib, false},
-    {"bound_ratio", gnn_run_bound_ratio, false},
-    {"read_bound_ratio", read_bound_ratio, false},
-    {"floor_ratio", gnn_run_floor_ratio, false},
-    {"nodes", nodes, false},
-    {"edges", edges, false},
-    {"dim", dim, false},
-    {"feature_gib", feature_gib, false},
-    {"total_gib", total_gib, false},
-    {"topology_gib", topology_gib, false},
-    {"fio.read_mbps", fio_read_mbps, false},
-    {"fio.read_us", fio_read_us, false},
-    {"oom", is_oom, true},
-    {"oot", is_oot, true},
+    {"first_epoch_s", first_epoch, OF_WORK},
+    {"open_s", open_seconds, OF_WORK},
+    {"io_wait_pct", gnn_run_io_wait_pct, OF_WORK},
+    {"gpu_busy_pct", gpu_busy, OF_WORK},
+    {"series.cpu_pct", cpu_mean, OF_WORK},
+    {"series.gpu_busy_pct", gpu_mean, OF_WORK},
+    {"series.iowait_pct", io_wait_mean, OF_WORK},
+    {"series.read_gbps", fastest_reads, OF_WORK},
+    {"waits.cpu_pct", cpu_in_waits, OF_WORK},
+    {"waits.gpu_busy_pct", gpu_in_waits, OF_WORK},
+    {"accuracy_pct", accuracy, OF_WORK},
+    {"mrr", gnn_run_test_mrr, OF_WORK},
+    {"bound_gib", bound_gib, OF_WORK},
+    {"bound_ratio", gnn_run_bound_ratio, OF_WORK},
+    {"read_bound_ratio", read_bound_ratio, OF_WORK},
+    {"floor_ratio", gnn_run_floor_ratio, OF_WORK},
+    {"nodes", nodes, OF_DATASET},
+    {"edges", edges, OF_DATASET},
+    {"dim", dim, OF_DATASET},
+    {"feature_gib", feature_gib, OF_DATASET},
+    {"total_gib", total_gib, OF_DATASET},
+    {"topology_gib", topology_gib, OF_DATASET},
+    {"fio.read_mbps", fio_read_mbps, OF_WORK},
+    {"fio.read_us", fio_read_us, OF_WORK},
+    {"oom", is_oom, OF_END},
+    {"oot", is_oot, OF_END},
 };
 enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
 
@@ -446,8 +449,21 @@ bool gnn_metric_of_end(const char *name)
 {
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
-            return run_metrics[i].of_end;
+            return run_metrics[i].subject == OF_END;
     return false;
+}
+
+bool gnn_metric_of_dataset(const char *name)
+{
+    for (int i = 0; i < RUN_METRICS; i++)
+        if (strcmp(run_metrics[i].name, name) == 0)
+            return run_metrics[i].subject == OF_DATASET;
+    return false;
+}
+
+bool gnn_metric_of_paper(const char *name)
+{
+    return begins(name, GNN_METRIC_PUBLISHED);
 }
 
 double gnn_metric_of(const struct gnn_run_record *run, const char *name)
@@ -455,7 +471,8 @@ double gnn_metric_of(const struct gnn_run_record *run, const char *name)
     assert(gnn_metric_known(name));
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
-            return run_metrics[i].of_end || !gnn_run_withholds_times(run) ? run_metrics[i].fn(run) : (double)NAN;
+            return run_metrics[i].subject == OF_END || !gnn_run_withholds_times(run) ? run_metrics[i].fn(run)
+                                                                                     : (double)NAN;
     if (gnn_run_withholds_times(run) || run->status != GNN_RUN_OK || run->epoch_count == 0 || is_of_figure(name))
         return (double)NAN;
     for (int i = 0; i < EPOCH_METRICS; i++)

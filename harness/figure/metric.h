@@ -56,6 +56,12 @@ bool gnn_metric_known(const char *name);
 /* Returns whether the metric is a test accuracy: of the run or after an epoch. */
 bool gnn_metric_of_accuracy(const char *name);
 
+/* Returns whether the metric is a size of the dataset, which the run's configuration decides. */
+bool gnn_metric_of_dataset(const char *name);
+
+/* Returns whether the name is that of a published value. */
+bool gnn_metric_of_paper(const char *name);
+
 /* Returns whether the metric describes how a run ended. Such a metric has a value even if the run has no time. */
 bool gnn_metric_of_end(const char *name);
 

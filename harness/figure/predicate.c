@@ -9,14 +9,27 @@
 #include <stdio.h>
 #include <string.h>
 
-bool gnn_predicate_is_ratio(const struct gnn_predicate *predicate, double *published)
+bool gnn_predicate_is_about(const struct gnn_predicate *predicate)
 {
-    if (predicate->shape != SHAPE_COMPARISON || predicate->operand_count != 2 ||
-        strcmp(predicate->between[0], "~") != 0)
-        return false;
-    const struct gnn_predicate_node *const right = &predicate->nodes[predicate->operands[1]];
-    *published = right->number;
-    return right->kind == NODE_NUMBER && right->number > 0;
+    return predicate->shape == SHAPE_COMPARISON && predicate->operand_count == 2 &&
+           strcmp(predicate->between[0], "~") == 0;
+}
+
+static void visit_leaves(const struct gnn_predicate *predicate, int at, gnn_leaf_fn *fn, void *ctx)
+{
+    if (at < 0)
+        return;
+    const struct gnn_predicate_node *const node = &predicate->nodes[at];
+    if (node->kind == NODE_NUMBER || node->kind == NODE_VALUE)
+        fn(ctx, node->metric, node->number);
+    visit_leaves(predicate, node->left, fn, ctx);
+    visit_leaves(predicate, node->right, fn, ctx);
+}
+
+void gnn_predicate_leaves(const struct gnn_predicate *predicate, uint32_t operand, gnn_leaf_fn *fn, void *ctx)
+{
+    assert(operand < predicate->operand_count);
+    visit_leaves(predicate, predicate->operands[operand], fn, ctx);
 }
 
 /* ---- evaluating ---- */

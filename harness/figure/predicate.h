@@ -119,7 +119,11 @@ void gnn_predicate_judge(const struct gnn_predicate *predicate, const struct gnn
                          const struct gnn_tolerances *tolerances, gnn_judged_fn *fn, void *ctx,
                          struct gnn_outcome *out);
 
-/* Returns whether the predicate compares a value with a number by ~. *published is then that number. */
-bool gnn_predicate_is_ratio(const struct gnn_predicate *predicate, double *published);
+/* Returns whether the predicate compares two operands by ~. */
+bool gnn_predicate_is_about(const struct gnn_predicate *predicate);
+
+/* Calls fn for every leaf of an operand: with the metric of a value, or with "" and a number. */
+typedef void gnn_leaf_fn(void *ctx, const char *metric, double number);
+void gnn_predicate_leaves(const struct gnn_predicate *predicate, uint32_t operand, gnn_leaf_fn *fn, void *ctx);
 
 #endif

@@ -5,6 +5,7 @@
 #define GNN_FIGURE_SHOW_H
 
 #include "harness/figure/figure.h"
+#include "harness/figure/ratio.h"
 
 #include <stdio.h>
 
@@ -26,20 +27,10 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *fi
  * or warm, repetitions, build. text is "" if no run is recorded. */
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes);
 
-/* A published ratio that was reproduced here. */
-struct gnn_figure_ratio {
-    char figure[GNN_NAME_MAX], predicate[GNN_NAME_MAX];
-    char where[256]; /* "dataset=twitter"; "" if no axis is free */
-    char reason[GNN_FIGURE_LINE];
-    double ours, published;
-    bool holds;
-};
-
-/* Numbers of predicates by verdict, and the reproduced ratios. */
+/* Numbers of predicates by verdict, and the ratios: one for each printed number. */
 struct gnn_figure_verdicts {
     uint32_t held, failed, unmeasured;
-    uint32_t ratio_count, room;
-    struct gnn_figure_ratio *ratios; /* (ratio_count) owned */
+    struct gnn_figure_ratios ratios;
 };
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts); /* accepts a zeroed one */
 

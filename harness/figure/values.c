@@ -306,13 +306,6 @@ const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figu
 
 /* ---- for predicates ---- */
 
-/* What follows `published.` in a metric's name; NULL: it is one of the runs. */
-static const char *published_metric(const char *metric)
-{
-    const size_t length = strlen(GNN_METRIC_PUBLISHED);
-    return strncmp(metric, GNN_METRIC_PUBLISHED, length) == 0 ? metric + length : NULL;
-}
-
 /* The place of a metric that the figure shows beside its published values; metric_count: it is none of these. */
 static uint32_t find_shown(const struct gnn_paper_figure *figure, const char *metric)
 {
@@ -325,8 +318,9 @@ static uint32_t find_shown(const struct gnn_paper_figure *figure, const char *me
 static bool has_metric(void *ctx, const char *metric)
 {
     const struct gnn_paper_figure *const figure = ctx;
-    const char *const printed = published_metric(metric);
-    return printed != NULL ? find_shown(figure, printed) < figure->metric_count : gnn_metric_known(metric);
+    if (gnn_metric_of_paper(metric))
+        return find_shown(figure, metric + strlen(GNN_METRIC_PUBLISHED)) < figure->metric_count;
+    return gnn_metric_known(metric);
 }
 
 /* A published word (OOM) is no value. */
@@ -345,9 +339,8 @@ static enum gnn_value_state published_value(const struct gnn_paper_figure *figur
 
 static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
 {
-    const char *const printed = published_metric(metric);
-    if (printed != NULL)
-        return published_value(ctx, printed, series, at, out);
+    if (gnn_metric_of_paper(metric))
+        return published_value(ctx, metric + strlen(GNN_METRIC_PUBLISHED), series, at, out);
     const struct gnn_figure_value found = gnn_figure_value_at(ctx, metric, series, at);
     if (found.state == GNN_VALUE_KNOWN)
         *out = found.median;

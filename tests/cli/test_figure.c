@@ -34,7 +34,8 @@ static int make_place(void **state)
     published_write(p, "tiny",
                     "figure_id,system,variant,dataset,model,parameter,metric,value,unit,baseline,relation,source\n"
                     "tiny-fig1,F,,Papers100M,,dim=64,time,3.5,s,,exact,Table 9\n"
-                    "tiny-fig1,P,x,Papers100M,,dim=512,time,OOM,s,,exact,Section 2\n");
+                    "tiny-fig1,P,x,Papers100M,,dim=512,time,OOM,s,,exact,Section 2\n"
+                    "tiny-fig1,,,,,,growth,1000,x,,about,Section 3\n");
     return 0;
 }
 
@@ -229,7 +230,9 @@ static void all_of_them_end_in_a_summary(void **state)
     figure_expect(p, "--all --check --any-build", 0,
                   PARTS("| figure | ratio | where | ours | published | log2 | holds |", "| tiny-fig1 | ratio |",
                         "| 1000 | -", "| no | nobody said so |", "| paper | figures |",
-                        "| tiny | 2 | 1 | 1 | 1 | 1 | 1 |", "not available: it needs a thing nobody has"));
+                        "| tiny | 2 | 1 | 1 | 1 | 1 | 1 | ", " | 0 | 0 | tiny-fig1 ratio: ", " for 1000 (-",
+                        ") | 1 | 0 | ", " | 9.97 |\n\nRatios: ours over the printed number",
+                        "not available: it needs a thing nobody has"));
 }
 
 #define TINY "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nbatch = 16\nhidden = 16\n"

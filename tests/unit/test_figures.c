@@ -5,6 +5,8 @@
 #include "harness/figure/axes.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/metric.h"
+#include "harness/figure/ratio.h"
+#include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/must.h"
@@ -28,35 +30,38 @@ struct visit {
     char published[GNN_DATA_DIR_BYTES];
 };
 
-/* A published number of this figure. */
-static bool is_published(const struct gnn_paper_figure *figure, double number)
+struct leaves {
+    bool plain, of_run;
+};
+
+static void look_at_leaf(void *ctx, const char *metric, double number)
 {
-    for (uint32_t i = 0; i < figure->published.count; i++) {
-        const struct gnn_published_row *const row = &figure->published.rows[i];
-        const double value = gnn_published_value(row);
-        if (strcmp(row->figure_id, figure->id) == 0 && isfinite(value) && fabs(value - number) <= 1e-9 * number)
-            return true;
-    }
-    return false;
+    struct leaves *const leaves = ctx;
+    leaves->plain = leaves->plain && metric[0] == '\0' && number == 1;
+    leaves->of_run = leaves->of_run || (metric[0] != '\0' && !gnn_metric_of_dataset(metric));
 }
 
-/* Numbers of ratios that no paper prints, because they are what its words say: alike is 1. */
-static bool is_plain(double number)
+/* Whether a finding that is no ratio says that things are alike, or what a dataset's size is. */
+static bool is_plain(const struct gnn_predicate *predicate)
 {
-    return number == 1;
+    struct leaves left = {.plain = true}, right = {.plain = true};
+    gnn_predicate_leaves(predicate, 0, look_at_leaf, &left);
+    gnn_predicate_leaves(predicate, 1, look_at_leaf, &right);
+    return right.plain || !left.of_run;
 }
 
+/* Every number that a measured value is about is printed in the paper, or is 1: alike. */
 static void check_predicates(const struct gnn_paper_figure *figure, struct visit *visit)
 {
     for (uint32_t i = 0; i < figure->predicate_count; i++) {
-        double number;
+        const struct gnn_figure_predicate *const predicate = &figure->predicates[i];
+        struct gnn_ratio_kind kind;
         visit->predicates++;
-        if (!gnn_predicate_is_ratio(&figure->predicates[i].parsed, &number) || is_plain(number))
-            continue;
-        visit->ratios++;
-        if (!is_published(figure, number))
-            fail_msg("%s: %s: %g is not among the figure's published values", figure->id, figure->predicates[i].name,
-                     number);
+        if (gnn_figure_ratio_kind(figure, &predicate->parsed, &kind))
+            visit->ratios++;
+        else if (gnn_predicate_is_about(&predicate->parsed) && !is_plain(&predicate->parsed))
+            fail_msg("%s: %s: no number of %s is among the figure's published values", figure->id, predicate->name,
+                     predicate->text);
     }
 }
 
@@ -545,6 +550,200 @@ static void predicates_have_published_values(void **state)
     gnn_figure_close(figure);
 }
 
+/* ---- ratios ---- */
+
+#define PRINTED(metric, value, unit, relation) "fig,,,,,," metric "," value "," unit ",," relation ",Table 2\n"
+
+/* A ratio compares what a run measured with what is printed. That two things are alike is printed nowhere; sizes of a
+ * dataset are chosen here. */
+static void ratios_are_known_as_such(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_ratio, is_quotient, is_each;
+    } cases[] = {
+        {"epoch_s[A] / epoch_s[B] ~ 16.9", true, true, false},
+        {"max(epoch_s[A] / epoch_s[B]) ~ 8.5", true, true, false},
+        {"epoch_s[A] ~ 46.1", true, false, false},
+        {"epoch_s[A] ~ 100 - 46.1", true, false, false},
+        {"epoch_s[A] / epoch_s[B] ~ 30.5 / 46.1", true, true, false},
+        {"epoch_s[A] ~ published.epoch_s[A]", true, false, true},
+        {"epoch_s[A] / reads[A] ~ published.epoch_s[A] / published.reads[A]", true, true, true},
+        {"epoch_s[A] / epoch_s[B] ~ 1", false, false, false}, /* printed for something else */
+        {"epoch_s[A] / epoch_s[B] ~ 17", false, false, false},
+        {"epoch_s[A] / epoch_s[B] ~ 6", false, false, false},  /* printed as a bound */
+        {"epoch_s[A] / epoch_s[B] ~ 64", false, false, false}, /* printed as a setting */
+        {"epoch_s[A] / epoch_s[B] ~ 99", false, false, false}, /* printed for another figure */
+        {"epoch_s[A] < 16.9", false, false, false},
+        {"nodes[A] * dim[A] * 4 / feature_gib[A] ~ 16.9", false, true, false},
+        {"nodes[A] ~ published.epoch_s[A]", false, false, true},
+        {"epoch_s[A] ~ published.epoch_s[A] / epoch_s[B]", false, false, true},
+        {"3 ~ 16.9", false, true, false},
+    };
+    struct gnn_paper_figure *figure;
+    struct gnn_predicate *const predicate = malloc(sizeof *predicate);
+    struct gnn_value_source source;
+    struct gnn_err err = {0};
+    char *const path = write_file(*state, "fig.ini",
+                                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\n[A]\n"
+                                  "system = gnndrive\npublished = P\n[B]\nsystem = pygplus\n" ABOUT
+                                  "y = epoch_s, reads\npublished = time, count\n");
+    char *const published =
+        write_file(*state, "p.csv",
+                   HEADING PRINTED("speedup", "16.9", "x", "exact") PRINTED("most", "8.5", "ratio", "up_to")
+                       PRINTED("share", "46.1", "percent", "about") PRINTED("time", "30.5", "s", "exact")
+                           PRINTED("least", "6", "x", "at_least") PRINTED("setting", "64", "threads", "exact")
+                               PRINTED("alike", "1", "x", "exact") "other,,,,,,t,99,x,,exact,Table 3\n");
+    const struct gnn_figure_setup setup = {.scale_divisor = 100,
+                                           .db = "x.db",
+                                           .data_dir = "data",
+                                           .world = GNN_WORLD_SIMULATED,
+                                           .published_path = published};
+    assert_non_null(predicate);
+    must(gnn_figure_open(path, &setup, &figure, &err), &err);
+    gnn_figure_values(figure, &source);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_ratio_kind kind;
+        must(gnn_predicate_parse(cases[i].text, &source, predicate, &err), &err);
+        const bool is_ratio = gnn_figure_ratio_kind(figure, predicate, &kind);
+        if (is_ratio != cases[i].is_ratio || kind.is_quotient != cases[i].is_quotient ||
+            kind.is_each != cases[i].is_each)
+            fail_msg("%s: %d %d %d", cases[i].text, is_ratio, kind.is_quotient, kind.is_each);
+    }
+    gnn_figure_close(figure);
+    free(predicate);
+    free(path);
+    free(published);
+}
+
+static void give_ratio(struct gnn_figure_ratios *ratios, double ours, double published, bool is_quotient)
+{
+    struct gnn_figure_ratio *const row = gnn_figure_ratios_add(ratios);
+    assert_non_null(row);
+    row->ours = ours;
+    row->published = published;
+    row->holds = ours == published;
+    row->is_quotient = is_quotient;
+}
+
+/* Errors up and down do not cancel, and what is lost altogether counts as the worst. */
+static void merit_is_of_absolute_errors(void **state)
+{
+    (void)state;
+    struct gnn_figure_ratios ratios = {.count = 0};
+    struct gnn_ratio_merit merit;
+    struct gnn_err err = {0};
+    must(gnn_figure_ratios_merit(&ratios, 1.25, &merit, &err), &err);
+    assert_true(isnan(merit.median));
+    assert_null(merit.worst);
+    give_ratio(&ratios, 80, 20, false); /* 2 */
+    must(gnn_figure_ratios_merit(&ratios, 1.25, &merit, &err), &err);
+    assert_float_equal(merit.median, 2, 1e-9);
+    assert_int_equal(merit.quotients, 0);
+    assert_true(isnan(merit.null_median));
+    give_ratio(&ratios, 1, 8, true);      /* 3, at 1 */
+    give_ratio(&ratios, 4, 4, true);      /* 0 */
+    give_ratio(&ratios, 5, 4, true);      /* 0.32, just within 1.25 */
+    give_ratio(&ratios, 0.5, 0.25, true); /* 1, just within 2 */
+    give_ratio(&ratios, 1.25, 0.5, true); /* 1.32, beyond 1 */
+    must(gnn_figure_ratios_merit(&ratios, 1.25, &merit, &err), &err);
+    assert_float_equal(merit.median, (1 + log2(2.5)) / 2, 1e-9);
+    assert_int_equal(merit.near, 2);
+    assert_int_equal(merit.within_2, 3);
+    assert_ptr_equal(merit.worst, &ratios.rows[1]);
+    assert_int_equal(merit.quotients, 5);
+    assert_int_equal(merit.beyond_1, 2);
+    assert_float_equal(merit.quotient_median, 1, 1e-9);
+    assert_float_equal(merit.null_median, 2, 1e-9); /* of 3, 2, 2, 2, 1 */
+    give_ratio(&ratios, -3, 18, false);
+    must(gnn_figure_ratios_merit(&ratios, 1.25, &merit, &err), &err);
+    assert_ptr_equal(merit.worst, &ratios.rows[6]);
+    assert_true(isinf(gnn_figure_ratio_error(-3, 18)));
+    gnn_figure_ratios_close(&ratios);
+}
+
+/* One printed number has one row, whatever it was compared with. */
+static void a_printed_number_has_one_row(void **state)
+{
+    (void)state;
+    struct gnn_figure_ratios ratios = {.count = 0};
+    give_ratio(&ratios, 3, 3, true);
+    gnn_figure_ratios_merge(&ratios, 1);
+    gnn_figure_ratios_merge(&ratios, 0);
+    assert_int_equal(ratios.count, 1);
+    assert_string_equal(ratios.rows[0].where, "");
+    give_ratio(&ratios, 22, 33, false);
+    give_ratio(&ratios, 11, 33, false);
+    give_ratio(&ratios, 17, 33, false);
+    gnn_figure_ratios_merge(&ratios, 1);
+    assert_int_equal(ratios.count, 2);
+    assert_float_equal(ratios.rows[1].ours, 17, 0);
+    assert_float_equal(ratios.rows[1].published, 33, 0);
+    assert_string_equal(ratios.rows[1].where, "median of 3");
+    assert_false(ratios.rows[1].holds);
+    assert_float_equal(ratios.rows[0].ours, 3, 0);
+    give_ratio(&ratios, 4, 4, false);
+    give_ratio(&ratios, 4, 4, false);
+    gnn_figure_ratios_merge(&ratios, 2);
+    assert_true(ratios.rows[2].holds);
+    give_ratio(&ratios, 4, 4, false);
+    give_ratio(&ratios, 7, 4, false);
+    gnn_figure_ratios_merge(&ratios, 3);
+    assert_float_equal(ratios.rows[3].ours, 5.5, 0);
+    assert_false(ratios.rows[3].holds);
+    gnn_figure_ratios_close(&ratios);
+}
+
+/* A printed number that holds at several widths has one row; numbers of a table have one each. */
+static void rows_follow_what_is_printed(void **state)
+{
+    static const struct gnn_tolerances tolerances = {.about = 1.25, .flat = 1.15, .noise = 1.02};
+    static const double seconds[][1] = {{32}, {34}, {2}, {1}};
+    struct gnn_paper_figure *figure;
+    struct gnn_figure_verdicts verdicts = {.held = 0};
+    struct gnn_err err = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    char *const path = write_file(
+        *state, "fig.ini",
+        "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\ndim = 64, 128\n[A]\n"
+        "system = gnndrive\npublished = P\n[B]\nsystem = pygplus\n" ABOUT "y = epoch_s\npublished = time\n[holds]\n"
+        "lead = epoch_s[A] / epoch_s[B] ~ 16.9\ntable = epoch_s[A] ~ published.epoch_s[A]\nend = oom[A] = 0\n"
+        "[reasons]\nlead = made up\n");
+    char *const published = write_file(*state, "p.csv",
+                                       HEADING PRINTED("speedup", "16.9", "x", "exact")
+                                           PUBLISHED_ROW("64", "30", "exact") PUBLISHED_ROW("128", "31", "exact"));
+    const struct gnn_figure_setup setup = {.scale_divisor = 100,
+                                           .db = "x.db",
+                                           .data_dir = "data",
+                                           .world = GNN_WORLD_SIMULATED,
+                                           .published_path = published};
+    assert_non_null(out);
+    must(gnn_figure_open(path, &setup, &figure, &err), &err);
+    for (uint32_t i = 0; i < 4; i++)
+        give_runs(&figure->cells[i], seconds[i], 1);
+    must(gnn_figure_judge(figure, &tolerances, out, &verdicts, &err), &err);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(verdicts.held, 2);
+    assert_int_equal(verdicts.failed, 1);
+    assert_int_equal(verdicts.ratios.count, 3);
+    const struct gnn_figure_ratio *const rows = verdicts.ratios.rows;
+    assert_string_equal(rows[0].where, "median of 2");
+    assert_float_equal(rows[0].ours, 25, 1e-6); /* of 16 and 34 */
+    assert_string_equal(rows[0].reason, "made up");
+    assert_true(rows[0].is_quotient);
+    assert_string_equal(rows[1].where, "dim=64");
+    assert_float_equal(rows[2].published, 31, 0);
+    assert_non_null(
+        strstr(text, "lead: epoch_s[A] / epoch_s[B] ~ 16.9\n      judged: 2\n      dim=64: 16 ~ 16.9 (log2"));
+    gnn_figure_verdicts_close(&verdicts);
+    gnn_figure_close(figure);
+    free(text);
+    free(path);
+    free(published);
+}
+
 static int make_dir(void **state)
 {
     *state = process_temp_dir();
@@ -575,6 +774,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(bounds_are_not_shown_as_values, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_median_of_repetitions_counts, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(predicates_have_published_values, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(ratios_are_known_as_such, make_dir, remove_dir),
+        cmocka_unit_test(merit_is_of_absolute_errors),
+        cmocka_unit_test(a_printed_number_has_one_row),
+        cmocka_unit_test_setup_teardown(rows_follow_what_is_printed, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

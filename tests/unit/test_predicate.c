@@ -255,30 +255,38 @@ static void every_combination_is_told(void **state)
     assert_string_equal(text, "[: 80 80 yes]");
 }
 
-static void ratios_are_known_as_such(void **state)
+static void add_leaf(void *ctx, const char *metric, double number)
+{
+    char *const text = ctx;
+    const size_t used = strlen(text);
+    (void)snprintf(text + used, 200 - used, "[%s%.4g]", metric, number);
+}
+
+static void leaves_are_those_of_an_operand(void **state)
 {
     (void)state;
     static const struct {
-        const char *text;
-        bool ratio;
-        double published;
+        const char *text, *left, *right;
+        bool about;
     } cases[] = {
-        {"time[A] / time[B-GPU] ~ 16.9", true, 16.9},
-        {"max(time[A] / time[B-GPU]) ~ 8", true, 8},
-        {"time[A] < 3", false, 0},
-        {"3 < time[A] ~ 4", false, 0},
-        {"time[A] ~ time[B-GPU]", false, 0},
-        {"flat(time[A])", false, 0},
+        {"time[A] / time[B-GPU] ~ 16.9", "[time0][time0]", "[16.9]", true},
+        {"max(own.x[A] / 2) ~ 3 / (4 - time[A])", "[own.x0][2]", "[3][4][time0]", true},
+        {"time[A] < 3", "[time0]", "[3]", false},
+        {"3 < time[A] ~ 4", "[3]", "[time0]", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_predicate *const predicate = malloc(sizeof *predicate);
         struct gnn_err err = {0};
-        double published = 0;
+        char left[200] = "", right[200] = "";
         assert_non_null(predicate);
         must(gnn_predicate_parse(cases[i].text, &source, predicate, &err), &err);
-        assert_int_equal(gnn_predicate_is_ratio(predicate, &published), cases[i].ratio);
-        if (cases[i].ratio)
-            assert_float_equal(published, cases[i].published, 0);
+        assert_int_equal(gnn_predicate_is_about(predicate), cases[i].about);
+        gnn_predicate_leaves(predicate, 0, add_leaf, left);
+        gnn_predicate_leaves(predicate, 1, add_leaf, right);
+        assert_string_equal(left, cases[i].left);
+        assert_string_equal(right, cases[i].right);
+        must(gnn_predicate_parse("flat(time[A])", &source, predicate, &err), &err);
+        assert_false(gnn_predicate_is_about(predicate));
         free(predicate);
     }
 }
@@ -344,7 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_form_says_what_it_says),     cmocka_unit_test(a_curve_is_judged_from_end_to_end),
         cmocka_unit_test(what_is_not_there_has_no_say),    cmocka_unit_test(every_combination_is_told),
-        cmocka_unit_test(ratios_are_known_as_such),        cmocka_unit_test(what_is_none_is_refused),
+        cmocka_unit_test(leaves_are_those_of_an_operand),  cmocka_unit_test(what_is_none_is_refused),
         cmocka_unit_test(what_is_not_there_is_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/figure/ratio.h"
+
+#include "harness/base/grow.h"
+#include "harness/figure/metric.h"
+#include "harness/figure/values.h"
+#include "harness/record/summary.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which predicates are ratios ---- */
+
+/* What the leaves of a side are. */
+struct side {
+    const struct gnn_paper_figure *figure;
+    uint32_t measured;  /* metrics of runs */
+    uint32_t given;     /* sizes of the dataset, which are chosen here */
+    uint32_t published; /* published values */
+    uint32_t printed;   /* numbers that the paper prints */
+    bool as_factor;     /* one of them is printed as a factor */
+};
+
+static bool is_among(const char *word, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strcmp(*words, word) == 0)
+            return true;
+    return false;
+}
+
+/* The row that prints a number for the figure as a result; NULL: none does, or as a setting or a bound. */
+static const struct gnn_published_row *find_printed(const struct gnn_paper_figure *figure, double number)
+{
+    static const char *const relations[] = {"exact", "about", "up_to", NULL};
+    static const char *const units[] = {"x", "ratio", "percent", "s", "min", "ms", "GB", "TB", "GB/s", NULL};
+    for (uint32_t i = 0; i < figure->published.count; i++) {
+        const struct gnn_published_row *const row = &figure->published.rows[i];
+        const double value = gnn_published_value(row);
+        if (strcmp(row->figure_id, figure->id) == 0 && isfinite(value) && fabs(value - number) <= 1e-9 * fabs(number) &&
+            is_among(row->relation, relations) && is_among(row->unit, units))
+            return row;
+    }
+    return NULL;
+}
+
+static void count_leaf(void *ctx, const char *metric, double number)
+{
+    struct side *const side = ctx;
+    if (metric[0] != '\0') {
+        if (gnn_metric_of_paper(metric))
+            side->published++;
+        else if (gnn_metric_of_dataset(metric))
+            side->given++;
+        else
+            side->measured++;
+        return;
+    }
+    /* That things are alike is no printed number. */
+    const struct gnn_published_row *const row = number == 1 ? NULL : find_printed(side->figure, number);
+    side->printed += row != NULL ? 1 : 0;
+    side->as_factor =
+        side->as_factor || (row != NULL && (strcmp(row->unit, "x") == 0 || strcmp(row->unit, "ratio") == 0));
+}
+
+bool gnn_figure_ratio_kind(const struct gnn_paper_figure *figure, const struct gnn_predicate *predicate,
+                           struct gnn_ratio_kind *out)
+{
+    struct side left = {.figure = figure}, right = {.figure = figure};
+    *out = (struct gnn_ratio_kind){.is_each = false};
+    if (!gnn_predicate_is_about(predicate))
+        return false;
+    gnn_predicate_leaves(predicate, 0, count_leaf, &left);
+    gnn_predicate_leaves(predicate, 1, count_leaf, &right);
+    out->is_each = right.published > 0;
+    out->is_quotient = right.as_factor || right.published + right.printed > 1;
+    return left.measured > 0 && right.measured + right.given == 0 && right.published + right.printed > 0;
+}
+
+/* ---- their table ---- */
+
+void gnn_figure_ratios_close(struct gnn_figure_ratios *ratios)
+{
+    free(ratios->rows);
+    *ratios = (struct gnn_figure_ratios){.count = 0};
+}
+
+struct gnn_figure_ratio *gnn_figure_ratios_add(struct gnn_figure_ratios *ratios)
+{
+    struct gnn_figure_ratio *const rows = gnn_grow(ratios->rows, ratios->count, &ratios->room, sizeof *rows);
+    if (rows == NULL)
+        return NULL;
+    ratios->rows = rows;
+    assert(ratios->count < ratios->room);
+    rows[ratios->count] = (struct gnn_figure_ratio){.ours = 0};
+    return &rows[ratios->count++];
+}
+
+static int by_ours(const void *a, const void *b)
+{
+    const struct gnn_figure_ratio *const left = a, *const right = b;
+    return (left->ours > right->ours) - (left->ours < right->ours);
+}
+
+void gnn_figure_ratios_merge(struct gnn_figure_ratios *ratios, uint32_t first)
+{
+    assert(first <= ratios->count);
+    const uint32_t count = ratios->count - first;
+    struct gnn_figure_ratio *const rows = &ratios->rows[first];
+    if (count < 2)
+        return;
+    qsort(rows, count, sizeof *rows, by_ours);
+    bool all = true;
+    for (uint32_t i = 0; i < count; i++)
+        all = all && rows[i].holds;
+    rows[0].ours = (rows[(count - 1) / 2].ours + rows[count / 2].ours) / 2;
+    rows[0].holds = all;
+    (void)snprintf(rows[0].where, sizeof rows[0].where, "median of %u", count);
+    ratios->count = first + 1;
+}
+
+/* ---- figures of merit ---- */
+
+double gnn_figure_ratio_error(double ours, double published)
+{
+    assert(published > 0);
+    return ours > 0 ? log2(ours / published) : (double)-INFINITY;
+}
+
+static double error_of(const struct gnn_figure_ratio *ratio)
+{
+    return fabs(gnn_figure_ratio_error(ratio->ours, ratio->published));
+}
+
+static bool is_beyond_1(const struct gnn_figure_ratio *ratio)
+{
+    return (ratio->published > 1 && ratio->ours <= 1) || (ratio->published < 1 && ratio->ours >= 1);
+}
+
+/* Errors of all ratios or of quotients, as they are or with every one 1, into errors; returns how many. */
+static uint32_t take_errors(const struct gnn_figure_ratios *ratios, bool quotients, bool all_1, double *errors)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ratios->count; i++) {
+        const struct gnn_figure_ratio *const row = &ratios->rows[i];
+        if (row->is_quotient || !quotients)
+            errors[count++] = all_1 ? fabs(log2(row->published)) : error_of(row);
+    }
+    return count;
+}
+
+enum gnn_status gnn_figure_ratios_merit(const struct gnn_figure_ratios *ratios, double about,
+                                        struct gnn_ratio_merit *out, struct gnn_err *err)
+{
+    double *errors;
+    const double none = (double)NAN;
+    *out = (struct gnn_ratio_merit){.median = none, .quotient_median = none, .null_median = none};
+    if (ratios->count == 0)
+        return GNN_OK;
+    GNN_NEW(errors, ratios->count, err, "the errors of %u ratios", ratios->count);
+    for (uint32_t i = 0; i < ratios->count; i++) {
+        const struct gnn_figure_ratio *const row = &ratios->rows[i];
+        const double error = error_of(row);
+        out->near += error <= log2(about) ? 1 : 0;
+        out->within_2 += error <= 1 ? 1 : 0;
+        out->beyond_1 += row->is_quotient && is_beyond_1(row) ? 1 : 0;
+        if (out->worst == NULL || error > error_of(out->worst))
+            out->worst = row;
+    }
+    out->median = gnn_median(errors, take_errors(ratios, false, false, errors));
+    out->quotients = take_errors(ratios, true, false, errors);
+    if (out->quotients > 0) {
+        out->quotient_median = gnn_median(errors, out->quotients);
+        out->null_median = gnn_median(errors, take_errors(ratios, true, true, errors));
+    }
+    free(errors);
+    return GNN_OK;
+}
