@@ -55,7 +55,7 @@ static const struct gnn_option compare_table[] = {
            .help = "Slowdown below which a time is fine, if it is certain; between --margin and --limit more pairs "
                    "are run"),
     OPTION("alpha", F64, alpha, "0.01", .min = 1e-9, .max = 0.5,
-           .help = "Probability of a wrong red among all times together, before it is confirmed"),
+           .help = "Probability of a wrong red verdict among all times together, after its confirmation"),
     OPTION("seed", U64, seed, "1", .help = "Seed for the order within pairs and for the intervals"),
     OPTION("samples", TEXT, samples, "", .unit = "FILE", .help = "Write the times of every pair to this CSV file"),
     OPTION("accept", TEXT, accept, "", .unit = "REASON",

@@ -8,32 +8,51 @@
 
 /* ---- one look ---- */
 
-static void describe(const struct gnn_ab_plan *plan, struct gnn_ab_series *s)
+static struct gnn_ab_estimate estimate(double log_ratio, struct gnn_interval interval, double p)
 {
-    double logs[GNN_PAIRS_MAX], sorted[GNN_PAIRS_MAX];
-    assert(s->count >= 1);
-    for (uint32_t i = 0; i < s->count; i++)
+    return (struct gnn_ab_estimate){
+        .ratio = exp(log_ratio), .low = exp(interval.low), .high = exp(interval.high), .p = p};
+}
+
+/* The intervals hold at all looks together. */
+static void describe(const struct gnn_ab_plan *plan, struct gnn_ab_series *s, uint32_t looks)
+{
+    double logs[GNN_PAIRS_MAX], sorted[GNN_PAIRS_MAX], sum = 0, squares = 0;
+    const uint32_t count = s->count;
+    const double share = 1 - 0.05 / looks;
+    assert(count >= 2);
+    for (uint32_t i = 0; i < count; i++) {
         sorted[i] = logs[i] = log(s->head[i] / s->base[i]);
-    gnn_sort_doubles(sorted, s->count);
-    const double median = gnn_quantile(sorted, s->count, 0.5);
-    const struct gnn_interval interval = gnn_median_interval(logs, s->count, 0.95, plan->seed);
-    for (uint32_t i = 0; i < s->count; i++)
-        sorted[i] = fabs(logs[i] - median);
-    gnn_sort_doubles(sorted, s->count);
-    s->spread = 1.4826 * gnn_quantile(sorted, s->count, 0.5);
-    s->ratio = exp(median);
-    s->low = exp(interval.low);
-    s->high = exp(interval.high);
-    s->p = gnn_signed_rank_p(logs, s->count);
+        sum += logs[i];
+    }
+    gnn_sort_doubles(sorted, count);
+    const double median = gnn_quantile(sorted, count, 0.5), mean = sum / count;
+    s->median = estimate(median, gnn_median_interval(logs, count, share, plan->seed), gnn_signed_rank_p(logs, count));
+    s->mean = estimate(mean, gnn_mean_interval(logs, count, share, plan->seed), gnn_sign_flip_p(logs, count));
+    for (uint32_t i = 0; i < count; i++)
+        squares += (logs[i] - mean) * (logs[i] - mean);
+    s->spread = sqrt(squares / (count - 1));
+}
+
+static bool is_slower(const struct gnn_ab_plan *plan, const struct gnn_ab_estimate *e)
+{
+    return e->p < plan->alpha && e->low > 1 + plan->margin;
+}
+
+/* Returns the smallest p-value of an estimate that is slower, or 1 if neither is. */
+static double p_of_slower(const struct gnn_ab_plan *plan, const struct gnn_ab_series *s)
+{
+    return fmin(is_slower(plan, &s->median) ? s->median.p : 1, is_slower(plan, &s->mean) ? s->mean.p : 1);
 }
 
 static enum gnn_ab_verdict verdict_of(const struct gnn_ab_plan *plan, const struct gnn_ab_series *s, bool last)
 {
-    if (s->p < plan->alpha && s->low > 1 + plan->margin)
+    const bool mean_is_fine = s->mean.high < 1 + plan->limit;
+    if (p_of_slower(plan, s) < 1)
         return GNN_AB_SLOWER;
-    if (s->high < 1 - plan->margin)
+    if (s->median.high < 1 - plan->margin && mean_is_fine)
         return GNN_AB_FASTER;
-    if (s->high < 1 + plan->limit)
+    if (s->median.high < 1 + plan->limit && mean_is_fine)
         return GNN_AB_FINE;
     return last ? GNN_AB_UNSURE : GNN_AB_OPEN;
 }
@@ -41,23 +60,25 @@ static enum gnn_ab_verdict verdict_of(const struct gnn_ab_plan *plan, const stru
 void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, uint32_t count, uint32_t look,
                   uint32_t looks)
 {
-    double p[GNN_PAIRS_MAX];
-    uint32_t open = 0, family = 0;
-    assert(count <= GNN_PAIRS_MAX);
+    double p[GNN_TESTS_MAX];
+    uint32_t tests = 0, family = 0;
+    assert(count <= GNN_TESTS_MAX / 2);
     assert(look < looks);
     for (uint32_t i = 0; i < count; i++) {
-        family += series[i].verdict != GNN_AB_ABSENT ? 1 : 0;
+        family += series[i].verdict != GNN_AB_ABSENT ? 2 : 0;
         if (series[i].verdict != GNN_AB_OPEN)
             continue;
-        describe(plan, &series[i]);
-        p[open++] = series[i].p;
+        describe(plan, &series[i], looks);
+        p[tests++] = series[i].median.p;
+        p[tests++] = series[i].mean.p;
     }
-    gnn_holm(p, open, family);
-    open = 0;
+    gnn_holm(p, tests, family);
+    tests = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (series[i].verdict != GNN_AB_OPEN)
             continue;
-        series[i].p = fmin(1, p[open++] * (double)looks); /* Bonferroni over the looks */
+        series[i].median.p = fmin(1, p[tests++] * looks); /* Bonferroni over the looks */
+        series[i].mean.p = fmin(1, p[tests++] * looks);
         series[i].verdict = verdict_of(plan, &series[i], look + 1 == looks);
     }
 }
@@ -136,7 +157,19 @@ static enum gnn_status measure(const struct measuring *m, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* Measures what came out slower once more, in pairs of its own. */
+/* Merges the second set of pairs of a series into its verdict. Both sets had p-values below the level of one set. */
+static void take_second(const struct gnn_ab_plan *plan, struct gnn_ab_series *s, const struct gnn_ab_series *again)
+{
+    s->confirmed = again->verdict == GNN_AB_SLOWER;
+    s->verdict = s->confirmed ? GNN_AB_SLOWER : GNN_AB_UNSURE;
+    if (!s->confirmed)
+        return;
+    const double larger = fmax(p_of_slower(plan, s), p_of_slower(plan, again));
+    s->p = larger * larger;
+    s->mean_alone = !is_slower(plan, &s->median);
+}
+
+/* Measures what came out slower a second time, in separate pairs. */
 static enum gnn_status confirm(const struct measuring *first, struct gnn_err *err)
 {
     const uint32_t count = first->cells * first->metrics;
@@ -154,10 +187,8 @@ static enum gnn_status confirm(const struct measuring *first, struct gnn_err *er
     second.series = again;
     const enum gnn_status status = any ? measure(&second, err) : GNN_OK;
     for (uint32_t i = 0; i < count && status == GNN_OK; i++)
-        if (first->series[i].verdict == GNN_AB_SLOWER) {
-            first->series[i].confirmed = again[i].verdict == GNN_AB_SLOWER;
-            first->series[i].verdict = first->series[i].confirmed ? GNN_AB_SLOWER : GNN_AB_UNSURE;
-        }
+        if (first->series[i].verdict == GNN_AB_SLOWER)
+            take_second(&plan, &first->series[i], &again[i]);
     free(again);
     return status;
 }
@@ -175,8 +206,10 @@ enum gnn_status gnn_ab_run(const struct gnn_ab_plan *plan, uint32_t cells, uint3
                         GNN_PAIRS_MAX / metrics);
     for (uint32_t i = 0; i < cells * metrics; i++)
         series[i] = (struct gnn_ab_series){.verdict = GNN_AB_OPEN};
+    struct gnn_ab_plan set = *plan;
+    set.alpha = sqrt(plan->alpha); /* a red verdict takes two sets */
     const struct measuring m = {
-        .plan = plan, .cells = cells, .metrics = metrics, .observe = observe, .ctx = ctx, .series = series};
+        .plan = &set, .cells = cells, .metrics = metrics, .observe = observe, .ctx = ctx, .series = series};
     GNN_TRY(measure(&m, err));
     return confirm(&m, err);
 }

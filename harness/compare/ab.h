@@ -2,9 +2,13 @@
 /* Compares the measured time of two builds, A/B, in pairs of runs. The two runs of a pair follow each other directly,
  * and the order alternates between pairs, so that drift affects both builds.
  *
- * Verdict. A build is slower if there are at least ten pairs, a small probability and an interval of the median ratio
- * above the margin. The probability is that of Wilcoxon's signed-rank test on log ratios. It is corrected by Holm over
- * all series and by Bonferroni over the looks. The verdict is red only after separate pairs confirm it.
+ * Verdict. A build is slower if the median or the mean of the pairs' ratios is: with a small p-value, and with an
+ * interval above the margin. The median is tested by Wilcoxon's signed ranks of log ratios. The mean is tested by sign
+ * flips; it finds runs that take twice as long once in a while. The p-values are corrected by Holm over both tests of
+ * all series, and by Bonferroni over the looks. So are the intervals.
+ *
+ * The verdict is red only after a second set of pairs confirms it. Each set is tested at the square root of alpha, so
+ * that a wrong red verdict has a probability of alpha.
  *
  * Series without a verdict get more pairs, twice as many at every look, up to a limit. After that they are unsure,
  * which blocks nothing. The report gives the number of pairs that would have been necessary. */
@@ -32,23 +36,32 @@ enum gnn_ab_verdict {
     GNN_AB_ABSENT, /* the configuration does not have this metric */
 };
 
+/* An estimate of head / base, with an interval that covers it with 95 % at all looks together. */
+struct gnn_ab_estimate {
+    double ratio, low, high;
+    double p; /* p-value of "HEAD is slower", corrected */
+};
+
 /* One metric of one configuration. */
 struct gnn_ab_series {
     uint32_t count; /* pairs */
     double base[GNN_PAIRS_MAX], head[GNN_PAIRS_MAX];
     bool head_first[GNN_PAIRS_MAX];
     enum gnn_ab_verdict verdict;
-    double ratio, low, high; /* head / base: median and its 95 % interval */
-    double p;                /* p-value, corrected */
-    double spread;           /* of the log ratios: 1.4826 times the median distance from their median */
-    bool confirmed;          /* separate pairs were slower, too */
+    struct gnn_ab_estimate median; /* of the pairs' ratios: signed-rank test */
+    struct gnn_ab_estimate mean;   /* geometric mean of the pairs' ratios: sign-flip test */
+    double spread;                 /* standard deviation of the log ratios */
+    bool confirmed;                /* a second set of pairs was slower, too */
+    bool mean_alone;               /* confirmed, and the median is not slower */
+    double p;                      /* confirmed: p-value of both sets, the square of the larger one; else 0 */
 };
 
 /* Runs one build on one configuration and writes its metrics: times > 0, or NAN if it does not have one. */
 typedef enum gnn_status gnn_ab_observe_fn(void *ctx, uint32_t cell, bool head, double metrics[GNN_AB_METRICS_MAX],
                                           struct gnn_err *err);
 
-/* Judges series (count) with their pairs at look `look` of `looks`. A series that has a verdict keeps it. */
+/* Judges series (count <= GNN_TESTS_MAX / 2) with one set of pairs (>= 2) at look `look` of `looks`, at level
+ * plan->alpha. A series that has a verdict keeps it. */
 void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, uint32_t count, uint32_t look,
                   uint32_t looks);
 

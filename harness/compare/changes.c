@@ -162,13 +162,29 @@ enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const str
 
 /* ---- times ---- */
 
+/* The verdict, the estimates with their intervals, and what another measurement would take. */
+static void tell_time(const struct gnn_ab_plan *plan, const struct gnn_ab_series *s, char *text, size_t text_bytes)
+{
+    static const char *const words[] = {
+        [GNN_AB_OPEN] = "not judged", [GNN_AB_FINE] = "fine",     [GNN_AB_FASTER] = "faster",
+        [GNN_AB_SLOWER] = "slower",   [GNN_AB_UNSURE] = "unsure", [GNN_AB_ABSENT] = ""};
+    char more[128] = "";
+    if (s->confirmed)
+        (void)snprintf(more, sizeof more, ", p %.2g", s->p);
+    else if (s->verdict == GNN_AB_UNSURE)
+        (void)snprintf(more, sizeof more, "; pairs spread by %.1f %%: a change of %.1f %% needs about %u pairs",
+                       100 * s->spread, 100 * plan->limit, gnn_pairs_needed(s->spread, plan->limit));
+    (void)snprintf(text, text_bytes,
+                   "%s%s%s: %+.2f %%, 95 %% interval %+.2f to %+.2f %%, mean %+.2f %% (%+.2f to %+.2f %%), %u pairs%s",
+                   words[s->verdict], s->mean_alone ? " on average" : "",
+                   s->confirmed ? ", and again in a second set of pairs" : "", 100 * (s->median.ratio - 1),
+                   100 * (s->median.low - 1), 100 * (s->median.high - 1), 100 * (s->mean.ratio - 1),
+                   100 * (s->mean.low - 1), 100 * (s->mean.high - 1), s->count, more);
+}
+
 enum gnn_status gnn_compare_time(const char *cell, const char *metric, const struct gnn_ab_plan *plan,
                                  const struct gnn_ab_series *s, struct gnn_changes *out, struct gnn_err *err)
 {
-    static const char *const words[] = {
-        [GNN_AB_OPEN] = "not judged", [GNN_AB_FINE] = "fine",
-        [GNN_AB_FASTER] = "faster",   [GNN_AB_SLOWER] = "slower, and again in pairs of its own",
-        [GNN_AB_UNSURE] = "unsure",   [GNN_AB_ABSENT] = ""};
     if (s->verdict == GNN_AB_ABSENT)
         return GNN_OK;
     struct gnn_change change = {.kind = GNN_CHANGE_TIME,
@@ -183,13 +199,7 @@ enum gnn_status gnn_compare_time(const char *cell, const char *metric, const str
     SET_TEXT(change.name, metric);
     (void)snprintf(change.base, sizeof change.base, "%.5g s", 1e-9 * gnn_quantile(base, s->count, 0.5));
     (void)snprintf(change.head, sizeof change.head, "%.5g s", 1e-9 * gnn_quantile(head, s->count, 0.5));
-    const int used =
-        snprintf(change.text, sizeof change.text, "%s: %+.2f %%, 95 %% interval %+.2f to %+.2f %%, %u pairs, p %.2g",
-                 words[s->verdict], 100 * (s->ratio - 1), 100 * (s->low - 1), 100 * (s->high - 1), s->count, s->p);
-    if (s->verdict == GNN_AB_UNSURE && used > 0 && (size_t)used < sizeof change.text)
-        (void)snprintf(change.text + used, sizeof change.text - (size_t)used,
-                       "; pairs spread by %.1f %%: a change of %.1f %% needs about %u pairs", 100 * s->spread,
-                       100 * plan->limit, gnn_pairs_needed(s->spread, plan->limit));
+    tell_time(plan, s, change.text, sizeof change.text);
     out->series++;
     out->unsure += s->verdict == GNN_AB_UNSURE ? 1 : 0;
     return add(out, &change, err);

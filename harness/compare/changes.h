@@ -27,7 +27,7 @@ struct gnn_change {
     char cell[GNN_CELL_LABEL_BYTES];
     char name[3 * GNN_NAME_MAX]; /* name of the value: "epoch 0 requested_ios"; "" for a whole configuration */
     char base[2 * GNN_NAME_MAX], head[2 * GNN_NAME_MAX];
-    char text[256]; /* the size of the change, its certainty, why it was accepted */
+    char text[384]; /* the size of the change, its certainty, why it was accepted */
 };
 
 /* An empty list is zeroed. */

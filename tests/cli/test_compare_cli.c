@@ -244,7 +244,7 @@ static void times_are_judged_from_pairs(void **state)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
     must_show(r.out, "red      one epoch: ");
     must_show(r.out, "red      one GPU kernels: ");
-    must_show(r.out, "slower, and again in pairs of its own: +");
+    must_show(r.out, "slower, and again in a second set of pairs: +");
     process_free(&r);
 }
 

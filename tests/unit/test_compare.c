@@ -435,7 +435,8 @@ static void a_time_is_never_accepted(void **state)
     assert_int_equal(changes.series, 2);
     assert_int_equal(gnn_changes_red(&changes), 1);
     assert_string_equal(changes.of[0].base, "2.009 s");
-    assert_non_null(strstr(changes.of[0].text, "+4.00 %, 95 % interval +4.00 to +4.00 %, 10 pairs"));
+    assert_non_null(strstr(changes.of[0].text,
+                           "+4.00 %, 95 % interval +4.00 to +4.00 %, mean +4.00 % (+4.00 to +4.00 %), 10 pairs"));
     assert_int_equal(gnn_changes_accept(&changes, accepted, "why not", "a", "b", &err), GNN_EUSAGE);
     assert_int_equal(gnn_changes_red(&changes), 1);
     assert_int_equal(json_array_size(accepted), 0);
