@@ -79,7 +79,8 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           --
                           -- 'bound.bytes': minimum reads of the run, in bytes of features over all epochs. No exact
                           -- system reads less for these mini-batches if the memory limit, its swap and the GPU memory
-                          -- are used as cache, empty at the start. Exists after run --bound or `oocgnn bound RUN`.
+                          -- are used as cache, empty at the start. Premise: all rows of a mini-batch are in memory
+                          -- together. Exists after run --bound or `oocgnn bound RUN`.
                           -- --json and --csv have it as bound_bytes. Their bound_ratio is the bytes of rows_read of
                           -- all epochs and of statistic open_rows of the first epoch, divided by bound_bytes.
                           --

@@ -131,6 +131,8 @@ static const char *no_bound(const struct gnn_run_record *run, const struct gnn_r
         return "rows of --task link are written, too";
     if (config->workers > 1 || gnn_run_segments(config) > 1)
         return "the mini-batches of several workers are not counted";
+    if (gnn_run_cap_not_enforced(run))
+        return "its memory limit leaves the page cache out (--cap program), so it may hold more rows than the limit";
     return NULL;
 }
 
@@ -144,6 +146,24 @@ static bool same_batches(const struct gnn_run_record *run, const struct gnn_row_
         if (!run->epochs[e].counters.has_digest || run->epochs[e].counters.batch_digest != epochs[e].batch_digest)
             return false;
     return true;
+}
+
+/* Writes why the mini-batches give the run no bound; "": they give one. */
+static void say_unfit(const struct gnn_run_record *run, const struct gnn_row_trace *trace, uint64_t memory_bytes,
+                      char why[GNN_BOUND_WHY_BYTES])
+{
+    char limit[32], least[32];
+    const uint64_t least_bytes = gnn_row_trace_memory_min(trace);
+    why[0] = '\0';
+    if (!same_batches(run, trace))
+        (void)snprintf(why, GNN_BOUND_WHY_BYTES,
+                       "its mini-batches are not those of its seed (other or reused samples)");
+    else if (memory_bytes < least_bytes)
+        (void)snprintf(
+            why, GNN_BOUND_WHY_BYTES,
+            "its memory of %s is below its largest mini-batch (%s), whose rows are together in memory by the "
+            "bound's premise",
+            gnn_format_bytes(memory_bytes, limit, sizeof limit), gnn_format_bytes(least_bytes, least, sizeof least));
 }
 
 static enum gnn_status write_bound(struct gnn_run_record *run, const char *db_path, uint64_t bytes, struct gnn_err *err)
@@ -191,10 +211,8 @@ enum gnn_status gnn_bound_of_run(struct gnn_run_record *run, const char *db, con
         memory_bytes = gnn_add_bytes(gnn_add_bytes(config.memory_bytes, config.swap_bytes), device);
     GNN_TRY(gnn_bound_source_open(&config, room, &source, err));
     enum gnn_status status = GNN_OK;
-    if (!same_batches(run, source.trace)) {
-        (void)snprintf(why, GNN_BOUND_WHY_BYTES,
-                       "its mini-batches are not those of its seed (other or reused samples)");
-    } else {
+    say_unfit(run, source.trace, memory_bytes, why);
+    if (why[0] == '\0') {
         status = count_bound(source.trace, run->epoch_count, memory_bytes, &bytes, err);
         GNN_NEXT(status, write_bound(run, db, bytes, err));
     }

@@ -77,19 +77,24 @@ static enum gnn_status take_run(void *ctx, const char *word, struct gnn_err *err
 
 /* ---- of a workload ---- */
 
-/* The one size that was asked for, or shares of the working set and all of it; returns how many. */
-static uint32_t list_memory(const struct bound_config *c, const struct gnn_row_trace *trace,
-                            uint64_t memory_bytes[SHARES + 1])
+/* Lists the one requested size, or all of the working set and those of its shares that hold a mini-batch. */
+static void list_memory(const struct bound_config *c, const struct gnn_row_trace *trace,
+                        uint64_t memory_bytes[SHARES + 1], struct gnn_bound *bound)
 {
     const uint64_t distinct = gnn_row_trace_distinct(trace), row_bytes = gnn_row_trace_row_bytes(trace);
+    bound->memory_bytes = memory_bytes;
     if (c->run.memory_bytes > 0) {
-        memory_bytes[0] = gnn_add_bytes(c->run.memory_bytes, c->gpu_memory_bytes);
-        return 1;
+        memory_bytes[bound->count++] = gnn_add_bytes(c->run.memory_bytes, c->gpu_memory_bytes);
+        return;
     }
-    for (uint32_t i = 0; i < SHARES; i++)
-        memory_bytes[i] = (uint64_t)(shares[i] * (double)distinct) * row_bytes;
-    memory_bytes[SHARES] = UINT64_MAX;
-    return SHARES + 1;
+    for (uint32_t i = 0; i < SHARES; i++) {
+        const uint64_t share_bytes = (uint64_t)(shares[i] * (double)distinct) * row_bytes;
+        if (share_bytes >= gnn_row_trace_memory_min(trace))
+            memory_bytes[bound->count++] = share_bytes;
+        else
+            bound->left_out++;
+    }
+    memory_bytes[bound->count++] = UINT64_MAX;
 }
 
 static enum gnn_status show(const struct bound_config *c, const struct gnn_bound_source *source,
@@ -98,8 +103,8 @@ static enum gnn_status show(const struct bound_config *c, const struct gnn_bound
     uint64_t memory_bytes[SHARES + 1], *rows;
     const struct gnn_bound_heading heading = {
         .dataset = gnn_lists_dataset(source->lists), .config = &source->config, .profile = profile};
-    struct gnn_bound bound = {.trace = source->trace, .memory_bytes = memory_bytes};
-    bound.count = list_memory(c, source->trace, memory_bytes);
+    struct gnn_bound bound = {.trace = source->trace};
+    list_memory(c, source->trace, memory_bytes, &bound);
     GNN_NEW(rows, (uint64_t)bound.count * source->config.epochs, err, "rows of %" PRIu32 " epochs",
             source->config.epochs);
     bound.rows = rows;
@@ -198,9 +203,11 @@ int gnn_cmd_bound(int argc, char **argv)
             "usage: oocgnn bound --dataset D [--memory M] [--profile P] [OPTION...]\n"
             "       oocgnn bound RUN... [--db FILE]\n\n"
             "The least feature bytes that any exact system brings in for the mini-batches of a workload, with all\n"
-            "memory as cache, and their least device time; of runs: into their records, as bound_ratio.\n\n",
-        .notes = "\nWithout --memory, the limits are shares of the working set. The mini-batches are those of `oocgnn "
-                 "run`.\n",
+            "memory as cache, and their least device time; of runs: into their records, as bound_ratio.\n"
+            "Premise: all rows of a mini-batch are in memory together.\n\n",
+        .notes =
+            "\nWithout --memory, the limits are shares of the working set. Limits below the largest mini-batch are "
+            "rejected.\nThe mini-batches are those of `oocgnn run`.\n",
         .words = "",
         .table = table,
         .word = take_run};

@@ -2,6 +2,7 @@
 #include "harness/stats/bound.h"
 
 #include "harness/base/bitset.h"
+#include "harness/base/units.h"
 #include "harness/stats/curves.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ struct gnn_row_trace {
     struct gnn_row_trace_epoch *epochs; /* (config.epochs) */
     uint64_t *ends;                     /* (config.epochs) positions behind each */
     gnn_node *rows;                     /* (count) */
-    uint64_t count, distinct;
+    uint64_t count, distinct, largest_batch;
 };
 
 /* What only sampling needs. */
@@ -42,6 +43,7 @@ static enum gnn_status add_batch(struct gnn_row_trace *t, struct sampling *s, st
                         t->config.accesses_max);
     memcpy(t->rows + t->count, view->nodes, view->node_count * sizeof *t->rows);
     t->count += view->node_count;
+    t->largest_batch = gnn_max_u64(t->largest_batch, view->node_count);
     for (uint32_t i = 0; i < view->node_count; i++)
         epoch->rows_new += gnn_bitset_add(s->seen, view->nodes[i]);
     epoch->rows_asked += view->node_count;
@@ -167,12 +169,39 @@ uint64_t gnn_row_trace_distinct(const struct gnn_row_trace *t)
     return t->distinct;
 }
 
+uint64_t gnn_row_trace_largest_batch(const struct gnn_row_trace *t)
+{
+    return t->largest_batch;
+}
+
+uint64_t gnn_row_trace_memory_min(const struct gnn_row_trace *t)
+{
+    return gnn_mul_bytes(t->largest_batch, t->dataset->row_bytes);
+}
+
+/* Returns GNN_EUSAGE if the rows of a mini-batch do not fit together. */
+static enum gnn_status check_memory(const struct gnn_row_trace *t, uint64_t memory_bytes, struct gnn_err *err)
+{
+    char memory[32], least[32];
+    const uint64_t least_bytes = gnn_row_trace_memory_min(t);
+    if (memory_bytes >= least_bytes)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE,
+                    "memory of %s (%" PRIu64 " bytes) is below the largest mini-batch (%" PRIu64
+                    " rows, %s): minimum reads assume that all rows of a mini-batch are in memory together. Use at "
+                    "least %" PRIu64 " bytes, or smaller mini-batches",
+                    gnn_format_bytes(memory_bytes, memory, sizeof memory), memory_bytes, t->largest_batch,
+                    gnn_format_bytes(least_bytes, least, sizeof least), least_bytes);
+}
+
 enum gnn_status gnn_row_trace_least(const struct gnn_row_trace *t, const uint64_t *memory_bytes, uint32_t count,
                                     uint64_t *rows, struct gnn_err *err)
 {
     const struct gnn_accesses accesses = {.rows = t->rows, .count = t->count, .node_count = t->dataset->node_count};
     uint64_t *slots;
     assert(t->dataset->row_bytes > 0);
+    for (uint32_t i = 0; i < count; i++)
+        GNN_TRY(check_memory(t, memory_bytes[i], err));
     GNN_NEW(slots, count + UINT64_C(1), err, "%" PRIu32 " sizes of memory", count);
     for (uint32_t i = 0; i < count; i++)
         slots[i] = memory_bytes[i] / t->dataset->row_bytes;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The minimum reads of any exact system: feature rows that must be brought into memory, whatever the system does.
  *
+ * Premise. All rows of a mini-batch are in memory together while it trains. A system that passes the rows of a
+ * mini-batch through a smaller buffer may read less. Memory below the largest mini-batch is therefore rejected.
+ *
  * Proof. A row that mini-batch k uses is in memory at k. Between two uses, it stays in memory or is brought in again.
  * Where it comes from does not matter (the feature file, a copy, a spill, a packed file), nor do order and request
  * sizes. At no time are more rows in memory than fit. Belady's cache is therefore optimal over the rows of the
@@ -52,9 +55,14 @@ const struct gnn_row_trace_epoch *gnn_row_trace_epochs(const struct gnn_row_trac
 uint64_t gnn_row_trace_row_bytes(const struct gnn_row_trace *trace);
 /* Returns the number of distinct rows of all epochs: the working set. */
 uint64_t gnn_row_trace_distinct(const struct gnn_row_trace *trace);
+/* Returns the number of rows of the largest mini-batch, which memory must hold. */
+uint64_t gnn_row_trace_largest_batch(const struct gnn_row_trace *trace);
+/* Returns the bytes of the largest mini-batch: the smallest memory that the bound is defined for. */
+uint64_t gnn_row_trace_memory_min(const struct gnn_row_trace *trace);
 
 /* Fills rows[i * epochs + e]: epoch e's part of the minimum number of rows to bring in with memory_bytes[i]
- * (UINT64_MAX: all rows fit). The sum over the epochs is the bound. It never rises with the memory. */
+ * (UINT64_MAX: all rows fit). The sum over the epochs is the bound. It never rises with the memory. Returns GNN_EUSAGE,
+ * with the remedy, if a size is below gnn_row_trace_memory_min(), or errors of memory. */
 GNN_MUST_CHECK enum gnn_status gnn_row_trace_least(const struct gnn_row_trace *trace, const uint64_t *memory_bytes,
                                                    uint32_t count, uint64_t *rows, struct gnn_err *err);
 

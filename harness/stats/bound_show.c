@@ -96,6 +96,22 @@ static void put_line(const struct line *l, uint64_t working_set_bytes, FILE *out
     (void)fputs("\n", out);
 }
 
+/* Writes what the bound assumes, and which sizes of memory it is not defined for. */
+static void put_premise(const struct gnn_bound *b, FILE *out)
+{
+    char least[TEXT_BYTES];
+    (void)gnn_format_bytes(gnn_row_trace_memory_min(b->trace), least, sizeof least);
+    (void)fputs(
+        "\nMinimum reads of any exact system. Memory is empty at first. Premise: all rows of a mini-batch are in "
+        "memory together.\n",
+        out);
+    (void)fprintf(out, "The largest mini-batch has %" PRIu64 " rows, %s.", gnn_row_trace_largest_batch(b->trace),
+                  least);
+    if (b->left_out > 0)
+        (void)fprintf(out, " Smaller memory sizes are left out (%" PRIu32 ").", b->left_out);
+    (void)fputs("\n\n", out);
+}
+
 void gnn_bound_text(const struct gnn_bound_heading *h, const struct gnn_bound *b, FILE *out)
 {
     char name[GNN_NAME_MAX], bytes[TEXT_BYTES];
@@ -108,8 +124,8 @@ void gnn_bound_text(const struct gnn_bound_heading *h, const struct gnn_bound *b
     put_device(h, b, out);
     (void)fputs("\n", out);
     put_epochs(b, out);
-    (void)fputs("\nThe least that any exact system brings in, memory being empty at first:\n\n"
-                "| memory | of the working set | rows, epoch 0 | rows, a later epoch | bytes, all epochs | device s at "
+    put_premise(b, out);
+    (void)fputs("| memory | of the working set | rows, epoch 0 | rows, a later epoch | bytes, all epochs | device s at "
                 "least | each row at random, s | sorted ahead, s |\n|---:|---:|---:|---:|---:|---:|---:|---:|\n",
                 out);
     for (uint32_t i = 0; i < b->count; i++) {
@@ -205,6 +221,8 @@ enum gnn_status gnn_bound_json(const struct gnn_bound_heading *h, const struct g
         set(object, "seed", integer(h->config->seed)) && set(object, "batch_size", integer(h->config->batch_size)) &&
         set(object, "row_bytes", integer(gnn_row_trace_row_bytes(b->trace))) &&
         set(object, "distinct_rows", integer(gnn_row_trace_distinct(b->trace))) &&
+        set(object, "largest_batch_rows", integer(gnn_row_trace_largest_batch(b->trace))) &&
+        set(object, "premise", json_string("all rows of a mini-batch are in memory together")) &&
         set(object, "profile", h->profile == NULL ? json_null() : json_string(h->profile->name)) &&
         set(object, "row_ns", real(true, costs.row_ns)) && set(object, "byte_ns", real(true, costs.byte_ns)) &&
         set(object, "write_byte_ns", real(true, costs.write_byte_ns)) && set(object, "epochs", epochs_json(b)) &&

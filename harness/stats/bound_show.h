@@ -20,6 +20,7 @@ struct gnn_bound {
     const uint64_t *memory_bytes; /* (count); UINT64_MAX: all rows fit */
     const uint64_t *rows;         /* (count x epochs), gnn_row_trace_least's */
     uint32_t count;
+    uint32_t left_out; /* sizes of memory below the largest mini-batch, which are not among them */
 };
 
 /* Prints the bound as Markdown. */

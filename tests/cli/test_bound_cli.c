@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -151,6 +152,67 @@ static void a_gpu_s_memory_is_cache(void **state)
     json_decref(bound);
 }
 
+/* Reads the least memory from the output, and asks for it, for a byte less, and for shares of a small working set. */
+static void memory_holds_a_mini_batch(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char least[32], less[32];
+    json_t *bound = json_of(call(t, "bound", WORDS(GRAPH, "--json")));
+    const json_int_t bytes = json_integer_value(json_object_get(bound, "largest_batch_rows")) * 4096;
+    assert_string_equal(tiny_runs_text(bound, "premise"), "all rows of a mini-batch are in memory together");
+    json_decref(bound);
+    (void)snprintf(least, sizeof least, "%lld", (long long)bytes);
+    (void)snprintf(less, sizeof less, "%lld", (long long)bytes - 1);
+    bound = json_of(call(t, "bound", WORDS(GRAPH, "--memory", least, "--json")));
+    assert_int_equal(json_array_size(json_object_get(bound, "memory")), 1);
+    json_decref(bound);
+    process_expect(call(t, "bound", WORDS(GRAPH, "--memory", less)), 2, "is below the largest mini-batch",
+                   "too little");
+    /* one mini-batch is the working set: none of the shares below 1 holds it */
+    struct process_result r = call(t, "bound", WORDS(GRAPH, "--max-batches", "1", "--epochs", "1"));
+    assert_int_equal(r.exit_status, 0);
+    assert_non_null(strstr(r.out, "Premise: all rows of a mini-batch are in memory together."));
+    assert_non_null(strstr(r.out, "Smaller memory sizes are left out (6)."));
+    assert_non_null(strstr(r.out, "| 1.000 |"));
+    assert_null(strstr(r.out, "| 0.700 |"));
+    process_free(&r);
+}
+
+static void change_records(const struct tiny_runs *t, const char *statements)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* A limit that leaves the page cache out, and one that no mini-batch fits in: a record gets neither a number nor an
+ * error. */
+static void such_limits_have_none(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *change, *reason;
+    } cases[] = {
+        {"UPDATE runs SET cap_enforcement = 'in-program'", "leaves the page cache out (--cap program)"},
+        {"UPDATE runs SET cap_enforcement = 'simulated'; UPDATE config SET value = '40K' WHERE key = 'memory'",
+         "is below its largest mini-batch"},
+    };
+    char number[32];
+    json_t *run = json_of(call(t, "run", RUN("--system", "gnndrive", TIGHT, "--max-batches", "2")));
+    (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(json_object_get(run, "run_id")));
+    json_decref(run);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        change_records(t, cases[i].change);
+        struct process_result r = call(t, "bound", WORDS(number, "--json"));
+        if (r.exit_status != 0 || strstr(r.err, cases[i].reason) == NULL)
+            fail_msg("case %zu: exit %d: %s", i, r.exit_status, r.err);
+        run = json_of(r);
+        assert_true(json_is_null(json_object_get(run, "bound_bytes")));
+        json_decref(run);
+    }
+}
+
 static void more_memory_never_raises_it(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -197,6 +259,7 @@ int main(void)
         cmocka_unit_test(nobody_brings_in_less),        cmocka_unit_test(what_open_brings_in_counts),
         cmocka_unit_test(other_mini_batches_have_none), cmocka_unit_test(a_run_gets_it_later),
         cmocka_unit_test(a_gpu_s_memory_is_cache),      cmocka_unit_test(more_memory_never_raises_it),
+        cmocka_unit_test(memory_holds_a_mini_batch),    cmocka_unit_test(such_limits_have_none),
         cmocka_unit_test(refusals_say_what_to_do),
     };
     return cmocka_run_group_tests_name("bound_cli", tests, tiny_runs_prepare, tiny_runs_tear_down);

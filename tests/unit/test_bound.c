@@ -50,24 +50,35 @@ static unsigned fewest_loads(const unsigned *batches, unsigned slots)
     return least;
 }
 
-/* In whatever order the rows of a mini-batch stand. */
+/* Writes the rows of a set in a random order; returns their number. */
+static uint64_t shuffle_rows(struct gnn_rng *rng, unsigned set, gnn_node *rows)
+{
+    uint64_t count = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        if ((set >> row & 1) == 0)
+            continue;
+        const uint64_t at = gnn_rng_below(rng, count + 1);
+        rows[count++] = rows[at];
+        rows[at] = row;
+    }
+    return count;
+}
+
+/* In whatever order the rows of a mini-batch are used. */
 static void no_schedule_loads_less(void **state)
 {
     struct gnn_world *const world = *state;
     struct gnn_err err = {0};
     struct gnn_rng rng = gnn_rng_at(test_seed());
     unsigned met = 0, tried = 0;
-    for (int trial = 0; trial < 150; trial++) {
+    for (int trial = 0; trial < 400; trial++) {
         unsigned batches[BATCHES], largest = 0;
         gnn_node rows[BATCHES * ROWS];
         uint64_t count = 0, ends[BATCHES];
         for (int k = 0; k < BATCHES; k++) {
-            const uint32_t first = (uint32_t)gnn_rng_below(&rng, ROWS);
             batches[k] = 1 + (unsigned)gnn_rng_below(&rng, SETS - 1);
             batches[k] &= trial % 2 == 0 ? SETS - 1 : 11; /* large ones, small ones */
-            for (uint32_t i = 0; i < ROWS; i++)
-                if ((batches[k] >> (first + i) % ROWS & 1) != 0)
-                    rows[count++] = (first + i) % ROWS;
+            count += shuffle_rows(&rng, batches[k], rows + count);
             ends[k] = count;
             largest = size_of(batches[k]) > largest ? size_of(batches[k]) : largest;
         }
@@ -87,6 +98,20 @@ static void no_schedule_loads_less(void **state)
         assert_int_equal(before, size_of(batches[0] | batches[1] | batches[2] | batches[3] | batches[4])); /* all fit */
     }
     assert_true(met > tried / 2); /* and it is no empty promise */
+}
+
+/* Three rows of memory and a mini-batch of four. A system that passes rows through one more buffer loads 5, 0, 2, 3,
+ * then 4 and 1 while 0 is there, and keeps 5, 3 and 4 for the rest: six loads, and the count is seven. */
+static void below_the_largest_mini_batch_it_is_no_bound(void **state)
+{
+    static const gnn_node rows[] = {5, 0, 2, 3, 4, 1, 0, 5, 3, 5, 4};
+    const struct gnn_accesses accesses = {.rows = rows, .count = 11, .node_count = ROWS};
+    const uint64_t slots[] = {3, 4}, end = 11;
+    uint64_t misses[2];
+    struct gnn_err err = {0};
+    must(gnn_belady_misses(*state, &accesses, slots, 2, &end, 1, misses, &err), &err);
+    assert_int_equal(misses[0], 7);
+    assert_int_equal(misses[1], 6);
 }
 
 /* ---- the mini-batches ---- */
@@ -109,7 +134,7 @@ static const struct gnn_row_trace_config usual = {
 
 /* The rows of the epochs, drawn by the sampler as a run draws them. */
 static uint64_t draw_plainly(struct gnn_world *world, struct gnn_lists *lists, gnn_node *rows, uint64_t ends[EPOCHS],
-                             uint64_t digests[EPOCHS])
+                             uint64_t digests[EPOCHS], uint64_t *largest)
 {
     const struct gnn_dataset *const d = gnn_lists_dataset(lists);
     const struct gnn_sampler_config config = {.seed = 3, .layers = 2, .fanout = {4, 3}};
@@ -118,6 +143,7 @@ static uint64_t draw_plainly(struct gnn_world *world, struct gnn_lists *lists, g
     struct gnn_err err = {0};
     gnn_node order[64];
     uint64_t count = 0;
+    *largest = 0;
     assert_in_range(d->train.count, 6, 64);
     must(gnn_sampler_open(world, &config, d, gnn_lists_source(lists), &sampler, &err), &err);
     must(gnn_batch_open(world, &batch, &err), &err);
@@ -130,6 +156,7 @@ static uint64_t draw_plainly(struct gnn_world *world, struct gnn_lists *lists, g
             const struct gnn_batch_view *const view = gnn_batch_view(batch);
             memcpy(rows + count, view->nodes, view->node_count * sizeof *rows);
             count += view->node_count;
+            *largest = gnn_max_u64(*largest, view->node_count);
             digests[e] += gnn_batch_digest(view, NULL);
         }
         ends[e] = count;
@@ -139,6 +166,38 @@ static uint64_t draw_plainly(struct gnn_world *world, struct gnn_lists *lists, g
     return count;
 }
 
+/* Compares the minimum with Belady's cache of as many rows, from the largest mini-batch on. */
+static void compare_least(struct gnn_world *world, const struct gnn_row_trace *trace,
+                          const struct gnn_accesses *accesses, const uint64_t *ends)
+{
+    struct gnn_err err = {0};
+    uint64_t least[3 * EPOCHS], misses[3 * EPOCHS];
+    uint32_t epochs;
+    const struct gnn_row_trace_epoch *const of = gnn_row_trace_epochs(trace, &epochs);
+    const uint64_t batch = gnn_row_trace_largest_batch(trace);
+    /* bytes of memory are whole rows; a mini-batch, some more, all */
+    const uint64_t memory[] = {batch * 32, (batch + 9) * 32 + 31, UINT64_MAX};
+    const uint64_t slots[] = {batch, batch + 9, UINT64_MAX / 32};
+    must(gnn_row_trace_least(trace, memory, 3, least, &err), &err);
+    must(gnn_belady_misses(world, accesses, slots, 3, ends, EPOCHS, misses, &err), &err);
+    assert_memory_equal(least, misses, sizeof least);
+    for (uint32_t e = 0; e < EPOCHS; e++)
+        assert_int_equal(least[2 * EPOCHS + e], of[e].rows_new);
+}
+
+/* A byte less than the largest mini-batch, among sizes that would do. */
+static void too_little_memory_is_refused(const struct gnn_row_trace *trace)
+{
+    struct gnn_err err = {0};
+    char remedy[64];
+    uint64_t least[2 * EPOCHS];
+    const uint64_t memory[] = {UINT64_MAX, gnn_row_trace_memory_min(trace) - 1};
+    (void)snprintf(remedy, sizeof remedy, "Use at least %llu bytes", (unsigned long long)memory[1] + 1);
+    assert_int_equal(gnn_row_trace_least(trace, memory, 2, least, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "in memory together"));
+    assert_non_null(strstr(err.message, remedy));
+}
+
 static void the_mini_batches_are_a_run_s(void **state)
 {
     struct gnn_world *const world = *state;
@@ -146,11 +205,11 @@ static void the_mini_batches_are_a_run_s(void **state)
     struct gnn_lists *lists;
     struct gnn_row_trace *trace;
     gnn_node *const rows = calloc(ACCESSES, sizeof *rows);
-    uint64_t ends[EPOCHS], digests[EPOCHS], least[3 * EPOCHS], misses[3 * EPOCHS];
+    uint64_t ends[EPOCHS], digests[EPOCHS], largest;
     uint32_t epochs;
     open_small(world, &lists);
     must(gnn_row_trace_open(world, lists, &usual, &trace, &err), &err);
-    const uint64_t count = draw_plainly(world, lists, rows, ends, digests);
+    const uint64_t count = draw_plainly(world, lists, rows, ends, digests, &largest);
     const uint32_t nodes = gnn_lists_dataset(lists)->node_count;
     const struct gnn_row_trace_epoch *const of = gnn_row_trace_epochs(trace, &epochs);
     char *const seen = calloc(nodes, 1);
@@ -169,15 +228,11 @@ static void the_mini_batches_are_a_run_s(void **state)
     }
     assert_int_equal(gnn_row_trace_distinct(trace), distinct);
     assert_int_equal(gnn_row_trace_row_bytes(trace), DIM * 4);
-    /* bytes of memory are whole rows; none, some, as many as there are */
-    const uint64_t memory[] = {31, 40 * 32 + 31, UINT64_MAX}, slots[] = {0, 40, UINT64_MAX / 32};
+    assert_int_equal(gnn_row_trace_largest_batch(trace), largest);
+    assert_int_equal(gnn_row_trace_memory_min(trace), largest * DIM * 4);
     const struct gnn_accesses accesses = {.rows = rows, .count = count, .node_count = nodes};
-    must(gnn_row_trace_least(trace, memory, 3, least, &err), &err);
-    must(gnn_belady_misses(world, &accesses, slots, 3, ends, EPOCHS, misses, &err), &err);
-    assert_memory_equal(least, misses, sizeof least);
-    assert_int_equal(least[0] + least[1] + least[2], count);
-    for (uint32_t e = 0; e < EPOCHS; e++)
-        assert_int_equal(least[2 * EPOCHS + e], of[e].rows_new);
+    compare_least(world, trace, &accesses, ends);
+    too_little_memory_is_refused(trace);
     free(seen);
     free(rows);
     gnn_row_trace_close(trace);
@@ -269,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_schedule_loads_less),
+        cmocka_unit_test(below_the_largest_mini_batch_it_is_no_bound),
         cmocka_unit_test(the_mini_batches_are_a_run_s),
         cmocka_unit_test(too_many_accesses_are_refused),
         cmocka_unit_test(costs_by_hand),
