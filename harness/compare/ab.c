@@ -57,6 +57,21 @@ static enum gnn_ab_verdict verdict_of(const struct gnn_ab_plan *plan, const stru
     return last ? GNN_AB_UNSURE : GNN_AB_OPEN;
 }
 
+/* Returns the verdict of a series that has too few pairs for a test. */
+static enum gnn_ab_verdict verdict_without_pairs(const struct gnn_ab_series *s, bool last)
+{
+    if (s->missing[0] == s->tried)
+        return GNN_AB_ABSENT;
+    if (s->missing[0] == 0 && s->missing[1] == s->tried)
+        return GNN_AB_GONE;
+    return last ? GNN_AB_UNSURE : GNN_AB_OPEN;
+}
+
+static bool is_testable(const struct gnn_ab_series *s)
+{
+    return s->verdict == GNN_AB_OPEN && s->count >= GNN_AB_PAIRS_LEAST;
+}
+
 void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, uint32_t count, uint32_t look,
                   uint32_t looks)
 {
@@ -65,8 +80,10 @@ void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, 
     assert(count <= GNN_TESTS_MAX / 2);
     assert(look < looks);
     for (uint32_t i = 0; i < count; i++) {
-        family += series[i].verdict != GNN_AB_ABSENT ? 2 : 0;
-        if (series[i].verdict != GNN_AB_OPEN)
+        if (series[i].verdict == GNN_AB_OPEN && !is_testable(&series[i]))
+            series[i].verdict = verdict_without_pairs(&series[i], look + 1 == looks);
+        family += series[i].verdict != GNN_AB_ABSENT && series[i].verdict != GNN_AB_GONE ? 2 : 0;
+        if (!is_testable(&series[i]))
             continue;
         describe(plan, &series[i], looks);
         p[tests++] = series[i].median.p;
@@ -75,7 +92,7 @@ void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, 
     gnn_holm(p, tests, family);
     tests = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (series[i].verdict != GNN_AB_OPEN)
+        if (!is_testable(&series[i]))
             continue;
         series[i].median.p = fmin(1, p[tests++] * looks); /* Bonferroni over the looks */
         series[i].mean.p = fmin(1, p[tests++] * looks);
@@ -122,10 +139,12 @@ static enum gnn_status add_pair(const struct measuring *m, uint32_t cell, uint32
         struct gnn_ab_series *const s = &m->series[cell * m->metrics + i];
         if (s->verdict != GNN_AB_OPEN)
             continue;
-        if (!(values[0][i] > 0) || !(values[1][i] > 0)) {
-            s->verdict = GNN_AB_ABSENT;
+        const bool missing[2] = {!(values[0][i] > 0), !(values[1][i] > 0)};
+        s->tried++;
+        s->missing[0] += missing[0] ? 1 : 0;
+        s->missing[1] += missing[1] ? 1 : 0;
+        if (missing[0] || missing[1])
             continue;
-        }
         assert(s->count < GNN_PAIRS_MAX);
         s->head_first[s->count] = head_first;
         s->base[s->count] = values[0][i];

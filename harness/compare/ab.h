@@ -10,6 +10,8 @@
  * The verdict is red only after a second set of pairs confirms it. Each set is tested at the square root of alpha, so
  * that a wrong red verdict has a probability of alpha.
  *
+ * A metric that BASE has in all pairs and HEAD in none is gone. If it is missing in some pairs, the others are judged.
+ *
  * Series without a verdict get more pairs, twice as many at every look, up to a limit. After that they are unsure,
  * which blocks nothing. The report gives the number of pairs that would have been necessary. */
 #ifndef GNN_COMPARE_AB_H
@@ -17,7 +19,7 @@
 
 #include "harness/compare/stats.h"
 
-enum { GNN_AB_PAIRS_LEAST = 10, GNN_AB_METRICS_MAX = 4 };
+enum { GNN_AB_PAIRS_LEAST = 10, GNN_AB_METRICS_MAX = 8 };
 
 struct gnn_ab_plan {
     uint32_t pairs, pairs_max; /* pairs at the first look, at the last: >= GNN_AB_PAIRS_LEAST, <= GNN_PAIRS_MAX */
@@ -33,7 +35,8 @@ enum gnn_ab_verdict {
     GNN_AB_FASTER,
     GNN_AB_SLOWER,
     GNN_AB_UNSURE,
-    GNN_AB_ABSENT, /* the configuration does not have this metric */
+    GNN_AB_ABSENT, /* BASE did not have this metric in any pair */
+    GNN_AB_GONE,   /* BASE had this metric in all pairs, HEAD in none */
 };
 
 /* An estimate of head / base, with an interval that covers it with 95 % at all looks together. */
@@ -44,7 +47,9 @@ struct gnn_ab_estimate {
 
 /* One metric of one configuration. */
 struct gnn_ab_series {
-    uint32_t count; /* pairs */
+    uint32_t tried;      /* pairs that were run */
+    uint32_t missing[2]; /* number of them in which BASE, in which HEAD did not have the metric */
+    uint32_t count;      /* pairs in which both had it; the fields below are about these */
     double base[GNN_PAIRS_MAX], head[GNN_PAIRS_MAX];
     bool head_first[GNN_PAIRS_MAX];
     enum gnn_ab_verdict verdict;
@@ -60,8 +65,9 @@ struct gnn_ab_series {
 typedef enum gnn_status gnn_ab_observe_fn(void *ctx, uint32_t cell, bool head, double metrics[GNN_AB_METRICS_MAX],
                                           struct gnn_err *err);
 
-/* Judges series (count <= GNN_TESTS_MAX / 2) with one set of pairs (>= 2) at look `look` of `looks`, at level
- * plan->alpha. A series that has a verdict keeps it. */
+/* Judges series (count <= GNN_TESTS_MAX / 2) with one set of pairs at look `look` of `looks`, at level plan->alpha. A
+ * series that has a verdict keeps it. A series with fewer than GNN_AB_PAIRS_LEAST pairs is absent or gone, stays open,
+ * or is unsure after the last look. */
 void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, uint32_t count, uint32_t look,
                   uint32_t looks);
 

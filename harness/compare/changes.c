@@ -162,45 +162,70 @@ enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const str
 
 /* ---- times ---- */
 
+/* Writes in how many pairs the metric is missing, "" if it is in all. */
+static void tell_missing(const struct gnn_ab_series *s, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    if (s->missing[0] + s->missing[1] > 0)
+        (void)snprintf(text, text_bytes, "no value in %u (base) and %u (head) of %u pairs", s->missing[0],
+                       s->missing[1], s->tried);
+}
+
 /* The verdict, the estimates with their intervals, and what another measurement would take. */
 static void tell_time(const struct gnn_ab_plan *plan, const struct gnn_ab_series *s, char *text, size_t text_bytes)
 {
     static const char *const words[] = {
         [GNN_AB_OPEN] = "not judged", [GNN_AB_FINE] = "fine",     [GNN_AB_FASTER] = "faster",
-        [GNN_AB_SLOWER] = "slower",   [GNN_AB_UNSURE] = "unsure", [GNN_AB_ABSENT] = ""};
-    char more[128] = "";
+        [GNN_AB_SLOWER] = "slower",   [GNN_AB_UNSURE] = "unsure", [GNN_AB_ABSENT] = "new in head",
+        [GNN_AB_GONE] = "gone"};
+    char more[128] = "", missing[96];
+    tell_missing(s, missing, sizeof missing);
+    if (s->count < GNN_AB_PAIRS_LEAST) {
+        (void)snprintf(text, text_bytes, "%s: %s", words[s->verdict], missing);
+        return;
+    }
     if (s->confirmed)
         (void)snprintf(more, sizeof more, ", p %.2g", s->p);
     else if (s->verdict == GNN_AB_UNSURE)
         (void)snprintf(more, sizeof more, "; pairs spread by %.1f %%: a change of %.1f %% needs about %u pairs",
                        100 * s->spread, 100 * plan->limit, gnn_pairs_needed(s->spread, plan->limit));
-    (void)snprintf(text, text_bytes,
-                   "%s%s%s: %+.2f %%, 95 %% interval %+.2f to %+.2f %%, mean %+.2f %% (%+.2f to %+.2f %%), %u pairs%s",
-                   words[s->verdict], s->mean_alone ? " on average" : "",
-                   s->confirmed ? ", and again in a second set of pairs" : "", 100 * (s->median.ratio - 1),
-                   100 * (s->median.low - 1), 100 * (s->median.high - 1), 100 * (s->mean.ratio - 1),
-                   100 * (s->mean.low - 1), 100 * (s->mean.high - 1), s->count, more);
+    (void)snprintf(
+        text, text_bytes,
+        "%s%s%s: %+.2f %%, 95 %% interval %+.2f to %+.2f %%, mean %+.2f %% (%+.2f to %+.2f %%), %u pairs%s%s%s",
+        words[s->verdict], s->mean_alone ? " on average" : "",
+        s->confirmed ? ", and again in a second set of pairs" : "", 100 * (s->median.ratio - 1),
+        100 * (s->median.low - 1), 100 * (s->median.high - 1), 100 * (s->mean.ratio - 1), 100 * (s->mean.low - 1),
+        100 * (s->mean.high - 1), s->count, more, missing[0] != '\0' ? "; " : "", missing);
+}
+
+/* Writes the median of times (count) in seconds, or "" if there are none. */
+static void tell_median(const double *times, uint32_t count, char *text, size_t text_bytes)
+{
+    double sorted[GNN_PAIRS_MAX];
+    text[0] = '\0';
+    if (count == 0)
+        return;
+    memcpy(sorted, times, count * sizeof *sorted);
+    gnn_sort_doubles(sorted, count);
+    (void)snprintf(text, text_bytes, "%.5g s", 1e-9 * gnn_quantile(sorted, count, 0.5));
 }
 
 enum gnn_status gnn_compare_time(const char *cell, const char *metric, const struct gnn_ab_plan *plan,
                                  const struct gnn_ab_series *s, struct gnn_changes *out, struct gnn_err *err)
 {
-    if (s->verdict == GNN_AB_ABSENT)
+    if (s->verdict == GNN_AB_ABSENT && s->missing[1] == s->tried)
         return GNN_OK;
-    struct gnn_change change = {.kind = GNN_CHANGE_TIME,
-                                .judgement = s->verdict == GNN_AB_SLOWER ? GNN_JUDGED_RED : GNN_JUDGED_NOTE};
-    double base[GNN_PAIRS_MAX], head[GNN_PAIRS_MAX];
-    assert(s->count >= 1);
-    memcpy(base, s->base, s->count * sizeof *base);
-    memcpy(head, s->head, s->count * sizeof *head);
-    gnn_sort_doubles(base, s->count);
-    gnn_sort_doubles(head, s->count);
+    struct gnn_change change = {.kind = GNN_CHANGE_TIME, .judgement = GNN_JUDGED_NOTE};
+    if (s->verdict == GNN_AB_SLOWER || s->verdict == GNN_AB_GONE)
+        change.judgement = GNN_JUDGED_RED;
     SET_TEXT(change.cell, cell);
     SET_TEXT(change.name, metric);
-    (void)snprintf(change.base, sizeof change.base, "%.5g s", 1e-9 * gnn_quantile(base, s->count, 0.5));
-    (void)snprintf(change.head, sizeof change.head, "%.5g s", 1e-9 * gnn_quantile(head, s->count, 0.5));
+    tell_median(s->base, s->count, change.base, sizeof change.base);
+    tell_median(s->head, s->count, change.head, sizeof change.head);
+    if (s->verdict == GNN_AB_GONE)
+        SET_TEXT(change.head, "gone");
     tell_time(plan, s, change.text, sizeof change.text);
-    out->series++;
+    out->series += s->verdict != GNN_AB_ABSENT ? 1 : 0;
     out->unsure += s->verdict == GNN_AB_UNSURE ? 1 : 0;
     return add(out, &change, err);
 }

@@ -52,7 +52,7 @@ GNN_MUST_CHECK enum gnn_status gnn_compare_exact(const struct gnn_facts *base, c
 GNN_MUST_CHECK enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const struct gnn_facts *head,
                                                         double tolerance, struct gnn_changes *out, struct gnn_err *err);
 
-/* Adds the verdict of one series. GNN_AB_ABSENT adds nothing. */
+/* Adds the verdict of one series. A metric that is gone is red. A metric that neither build has adds nothing. */
 GNN_MUST_CHECK enum gnn_status gnn_compare_time(const char *cell, const char *metric, const struct gnn_ab_plan *plan,
                                                 const struct gnn_ab_series *series, struct gnn_changes *out,
                                                 struct gnn_err *err);

@@ -444,6 +444,37 @@ static void a_time_is_never_accepted(void **state)
     gnn_changes_clear(&changes);
 }
 
+/* A number that HEAD stopped to record is red; one that is missing now and then is named; a new one is a note. */
+static void a_metric_that_is_gone_is_red(void **state)
+{
+    (void)state;
+    static struct gnn_ab_series partial;
+    struct gnn_changes changes = {.count = 0};
+    struct gnn_err err = {0};
+    const struct gnn_ab_series gone = {.tried = 10, .missing = {0, 10}, .verdict = GNN_AB_GONE},
+                               new_one = {.tried = 10, .missing = {10, 0}, .verdict = GNN_AB_ABSENT},
+                               rare = {.tried = 40, .missing = {0, 36}, .count = 4, .verdict = GNN_AB_UNSURE};
+    partial = slower_by(0);
+    partial.tried = 11;
+    partial.missing[1] = 1;
+    must(gnn_compare_time("a", "GPU kernels", &plan, &gone, &changes, &err), &err);
+    must(gnn_compare_time("b", "GPU kernels", &plan, &new_one, &changes, &err), &err);
+    must(gnn_compare_time("c", "GPU kernels", &plan, &rare, &changes, &err), &err);
+    must(gnn_compare_time("d", "GPU kernels", &plan, &partial, &changes, &err), &err);
+    assert_int_equal(changes.count, 4);
+    assert_int_equal(changes.series, 3);
+    assert_int_equal(changes.unsure, 1);
+    assert_int_equal(gnn_changes_red(&changes), 1);
+    assert_int_equal(changes.of[0].judgement, GNN_JUDGED_RED);
+    assert_string_equal(changes.of[0].head, "gone");
+    assert_string_equal(changes.of[0].text, "gone: no value in 0 (base) and 10 (head) of 10 pairs");
+    assert_string_equal(changes.of[1].text, "new in head: no value in 10 (base) and 0 (head) of 10 pairs");
+    assert_string_equal(changes.of[2].text, "unsure: no value in 0 (base) and 36 (head) of 40 pairs");
+    assert_non_null(strstr(changes.of[3].text, "fine: +0.00 %"));
+    assert_non_null(strstr(changes.of[3].text, "10 pairs; no value in 0 (base) and 1 (head) of 11 pairs"));
+    gnn_changes_clear(&changes);
+}
+
 /* ---- the file ---- */
 
 static void a_baseline_is_read_as_it_was_written(void **state)
@@ -564,6 +595,7 @@ int main(void)
         cmocka_unit_test(callgrind_files_that_are_none),
         cmocka_unit_test(what_is_accepted_is_so_once),
         cmocka_unit_test(a_time_is_never_accepted),
+        cmocka_unit_test(a_metric_that_is_gone_is_red),
         cmocka_unit_test(a_baseline_is_read_as_it_was_written),
         cmocka_unit_test(files_that_are_no_baseline),
         cmocka_unit_test(a_summary_says_what_was_looked_at),

@@ -468,6 +468,53 @@ static void every_cell_and_metric_is_judged_alone(void **state)
     assert_int_equal(series[3].verdict, GNN_AB_ABSENT);
 }
 
+/* Metrics that come and go: in neither build; in BASE alone; in HEAD alone; missing in one run of 32 of HEAD, which
+ * takes 20 % longer; in BASE always and in HEAD once in a while; in BASE once in a while and in HEAD never. */
+enum { NOWHERE, GONE, NEW, PARTIAL, RARE, NEVER_SURE, METRICS };
+_Static_assert((int)METRICS <= (int)GNN_AB_METRICS_MAX, "one each");
+
+static enum gnn_status come_and_go(void *ctx, uint32_t cell, bool head, double metrics[GNN_AB_METRICS_MAX],
+                                   struct gnn_err *err)
+{
+    struct machine *const m = ctx;
+    double all[GNN_AB_METRICS_MAX];
+    const enum gnn_status status = observe(ctx, cell, head, all, err);
+    const uint32_t run = m->calls[head];
+    if (!head)
+        metrics[GONE] = metrics[RARE] = all[0];
+    else
+        metrics[NEW] = all[0];
+    if (!head || run % 32 != 3)
+        metrics[PARTIAL] = all[0] * (head ? 1.2 : 1);
+    if (head && run % 8 == 3)
+        metrics[RARE] = all[0];
+    if (!head && run % 8 == 3)
+        metrics[NEVER_SURE] = all[0];
+    return status;
+}
+
+static void a_metric_that_is_missing_is_noted(void **state)
+{
+    static struct gnn_ab_series series[METRICS];
+    struct gnn_err err = {0};
+    struct machine m = {.rng = *state, .slowdown = 1, .spread = 0.05};
+    must(gnn_ab_run(&usual, 1, METRICS, come_and_go, &m, series, &err), &err);
+    assert_int_equal(series[NOWHERE].verdict, GNN_AB_ABSENT);
+    assert_int_equal(series[NOWHERE].missing[1], series[NOWHERE].tried);
+    assert_int_equal(series[GONE].verdict, GNN_AB_GONE);
+    assert_int_equal(series[GONE].tried, 10); /* the first look is enough */
+    assert_int_equal(series[NEW].verdict, GNN_AB_ABSENT);
+    assert_int_equal(series[NEW].missing[1], 0);
+    assert_int_equal(series[PARTIAL].verdict, GNN_AB_SLOWER);
+    assert_true(series[PARTIAL].missing[1] >= 1);
+    assert_int_equal(series[PARTIAL].missing[0], 0);
+    assert_int_equal(series[PARTIAL].count, series[PARTIAL].tried - series[PARTIAL].missing[1]);
+    assert_int_equal(series[RARE].verdict, GNN_AB_UNSURE);
+    assert_int_equal(series[RARE].count, 5); /* of 40: too few for a test */
+    assert_int_equal(series[NEVER_SURE].verdict, GNN_AB_UNSURE);
+    assert_int_equal(series[NEVER_SURE].missing[0], 35);
+}
+
 static void what_cannot_be_measured_is_told(void **state)
 {
     static struct gnn_ab_series series;
@@ -509,6 +556,7 @@ int main(void)
         cmocka_unit_test_prestate(red_is_confirmed, &rng),
         cmocka_unit_test_prestate(what_does_not_come_again_is_unsure, &rng),
         cmocka_unit_test_prestate(every_cell_and_metric_is_judged_alone, &rng),
+        cmocka_unit_test_prestate(a_metric_that_is_missing_is_noted, &rng),
         cmocka_unit_test_prestate(what_cannot_be_measured_is_told, &rng),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
