@@ -14,33 +14,62 @@
 enum { EPOCHS_MAX = 512, PATH_BYTES = 1024 };
 _Static_assert((int)GNN_TIME_METRICS <= (int)GNN_AB_METRICS_MAX, "room for each");
 
-const char *const gnn_time_metrics[GNN_TIME_METRICS] = {"epoch", "GPU kernels", "GPU copies"};
+enum { EPOCH, FIRST_EPOCH, OPENING, GPU_KERNELS, GPU_COPIES };
+_Static_assert((int)GPU_COPIES + 1 == (int)GNN_TIME_METRICS, "each has a name");
+
+#define LEAST_OPENING_NS 20e6
+
+const char *const gnn_time_metrics[GNN_TIME_METRICS] = {"epoch", "first epoch", "opening", "GPU kernels", "GPU copies"};
 
 /* ---- metrics of a run ---- */
 
-static double value_of(const json_t *epoch, uint32_t metric)
+static const char *text_of(const json_t *object, const char *key)
 {
-    static const char *const figures[GNN_TIME_METRICS] = {NULL, "gpu_busy_ns", "gpu_copy_ns"};
-    const json_t *const value = metric == 0 ? json_object_get(epoch, "wall_ns")
-                                            : json_object_get(json_object_get(epoch, "figures"), figures[metric]);
+    const char *const text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static double value_of(const json_t *object, const char *key)
+{
+    const json_t *const value = json_object_get(object, key);
     return json_is_integer(value) ? (double)json_integer_value(value) : (double)NAN;
+}
+
+/* Returns the median over the epochs without the first one, or that of the only one. figure: its name among the
+ * figures of an epoch, or NULL for the wall time. */
+static double median_over_epochs(const json_t *epochs, const char *figure)
+{
+    const size_t count = json_array_size(epochs);
+    double values[EPOCHS_MAX];
+    uint32_t found = 0;
+    for (size_t e = count > 1 ? 1 : 0; e < count && found < EPOCHS_MAX; e++) {
+        const json_t *const epoch = json_array_get(epochs, e);
+        const double value =
+            figure == NULL ? value_of(epoch, "wall_ns") : value_of(json_object_get(epoch, "figures"), figure);
+        if (value > 0)
+            values[found++] = value;
+    }
+    gnn_sort_doubles(values, found);
+    return gnn_quantile(values, found, 0.5);
+}
+
+static double opening_of(const json_t *run)
+{
+    const char *const text = text_of(json_object_get(run, "environment"), "system.open_ns");
+    return text[0] == '\0' ? (double)NAN : fmax(strtod(text, NULL), LEAST_OPENING_NS);
 }
 
 void gnn_time_metrics_of(const json_t *run, double metrics[GNN_AB_METRICS_MAX])
 {
     const json_t *const epochs = json_object_get(run, "epochs");
-    const size_t count = json_array_size(epochs);
-    for (uint32_t m = 0; m < GNN_AB_METRICS_MAX; m++) {
-        double values[EPOCHS_MAX];
-        uint32_t known = 0;
-        for (size_t e = count > 1 ? 1 : 0; e < count && m < GNN_TIME_METRICS && known < EPOCHS_MAX; e++) {
-            const double value = value_of(json_array_get(epochs, e), m);
-            if (value > 0)
-                values[known++] = value;
-        }
-        gnn_sort_doubles(values, known);
-        metrics[m] = gnn_quantile(values, known, 0.5);
-    }
+    for (uint32_t m = 0; m < GNN_AB_METRICS_MAX; m++)
+        metrics[m] = (double)NAN;
+    metrics[EPOCH] = median_over_epochs(epochs, NULL);
+    if (json_array_size(epochs) > 1)
+        metrics[FIRST_EPOCH] = value_of(json_array_get(epochs, 0), "wall_ns");
+    metrics[OPENING] = opening_of(run);
+    metrics[GPU_KERNELS] = median_over_epochs(epochs, "gpu_busy_ns");
+    metrics[GPU_COPIES] = median_over_epochs(epochs, "gpu_copy_ns");
 }
 
 /* ---- pairs ---- */
@@ -49,12 +78,6 @@ struct timing {
     const struct gnn_time_request *request;
     struct gnn_build_job jobs[2]; /* of base and of head */
 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *const text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
 
 static enum gnn_status observe(void *ctx, uint32_t cell, bool head, double metrics[GNN_AB_METRICS_MAX],
                                struct gnn_err *err)
@@ -74,7 +97,7 @@ static enum gnn_status observe(void *ctx, uint32_t cell, bool head, double metri
     else
         gnn_time_metrics_of(run, metrics);
     json_decref(run);
-    gnn_log_info("%s [%s]: %.4g s", program, what->section, 1e-9 * metrics[0]);
+    gnn_log_info("%s [%s]: %.4g s", program, what->section, 1e-9 * metrics[EPOCH]);
     return status;
 }
 
@@ -107,12 +130,23 @@ static enum gnn_status check_same(const struct timing *t, struct gnn_err *err)
                            t->request->job_file, t->jobs[0].count, t->jobs[1].count);
 }
 
+/* Runs every configuration of both builds once. The first run of a system may write files that later runs open. */
+static enum gnn_status warm_up(struct timing *t, struct gnn_err *err)
+{
+    double ignored[GNN_AB_METRICS_MAX];
+    for (uint32_t cell = 0; cell < t->jobs[0].count; cell++)
+        for (int head = 0; head < 2; head++)
+            GNN_TRY(observe(t, cell, head == 1, ignored, err));
+    return GNN_OK;
+}
+
 static enum gnn_status measure(struct timing *t, struct gnn_changes *out, struct gnn_err *err)
 {
     struct gnn_ab_series *series;
     const uint32_t cells = t->jobs[0].count, count = cells * GNN_TIME_METRICS;
     GNN_NEW(series, count + 1, err, "pairs of %u times", count);
-    enum gnn_status status = gnn_ab_run(t->request->plan, cells, GNN_TIME_METRICS, observe, t, series, err);
+    enum gnn_status status = warm_up(t, err);
+    GNN_NEXT(status, gnn_ab_run(t->request->plan, cells, GNN_TIME_METRICS, observe, t, series, err));
     GNN_NEXT(status, write_samples(t, series, err));
     for (uint32_t i = 0; i < count && status == GNN_OK; i++)
         status = gnn_compare_time(t->jobs[0].cells[i / GNN_TIME_METRICS].section,

@@ -82,7 +82,10 @@ static enum gnn_status list_exact(const json_t *run, struct gnn_kv_list *out, st
 {
     const bool virtual_time = strcmp(text_of(run, "world"), "measured") != 0;
     const json_t *const epochs = json_object_get(run, "epochs");
+    const char *const open_ns = text_of(json_object_get(run, "environment"), "system.open_ns");
     GNN_TRY(gnn_kv_set(out, "status", text_of(run, "status"), err));
+    if (virtual_time && open_ns[0] != '\0')
+        GNN_TRY(gnn_kv_set(out, "open_ns", open_ns, err));
     for (size_t i = 0; i < json_array_size(epochs); i++)
         GNN_TRY(add_epoch(out, json_array_get(epochs, i), virtual_time, err));
     return GNN_OK;

@@ -34,11 +34,11 @@ struct gnn_facts {
     char no_instructions[256];       /* why there are none; "" if they were not requested */
 };
 
-/* Adds a run: an object as `oocgnn run --json` prints it. With a virtual clock, every whole number and text of its
- * epochs is exact, with their stages, counters and statistics. In the measured world only values that the seed defines
- * are exact. These are mini-batches and their digest, sampled nodes and edges, and needed bytes and rows. A later run
- * of the same configuration must agree; values that differ become unsteady. Returns GNN_EFORMAT if run is not such an
- * object. */
+/* Adds a run: an object as `oocgnn run --json` prints it. With a virtual clock, the time in which the system opens is
+ * exact. So is every whole number and text of the epochs, with their stages, counters and statistics. In the measured
+ * world only values that the seed defines are exact. These are mini-batches and their digest, sampled nodes and edges,
+ * and needed bytes and rows. A later run of the same configuration must agree; values that differ become unsteady.
+ * Returns GNN_EFORMAT if run is not such an object. */
 GNN_MUST_CHECK enum gnn_status gnn_facts_add(struct gnn_facts *facts, const json_t *run, struct gnn_err *err);
 
 /* Adds the finished runs of a database that were made by its newest build. Returns GNN_ENOENT if there are none. */

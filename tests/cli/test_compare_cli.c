@@ -84,6 +84,20 @@ static void every_run_of_the_gate_ends_well(void **state)
     process_free(&r);
 }
 
+/* A system that no job file has could get slower without a word. */
+static void every_system_is_in_the_jobs_of_the_gate(void **state)
+{
+    const struct gate *const g = *state;
+    struct process_result r = process_shell("for s in $(%s list systems | cut -d' ' -f1); do for j in exact time; do "
+                                            "[ $s = null ] || grep -q \"^system = $s$\" workloads/gate/$j.ini || "
+                                            "echo $s $j; done; done; %s list systems | wc -l",
+                                            g->program, g->program);
+    assert_int_equal(r.exit_status, 0);
+    assert_int_equal(strspn(r.out, " 0123456789\n"), strlen(r.out)); /* nothing but the number of systems */
+    assert_true(strtol(r.out, NULL, 10) >= 9);
+    process_free(&r);
+}
+
 /* The real program with an option more, which its record does not show. */
 static void plant(const struct gate *g, const char *name, const char *options, const char *hidden)
 {
@@ -199,20 +213,23 @@ static void a_summary_is_appended(void **state)
 
 /* ---- measured time, with builds whose epochs take what the test says ---- */
 
-/* A build whose epochs take wall_ns and up to 1 % more. */
-static void fake_build(const struct gate *g, const char *name, const char *wall_ns)
+/* A build whose later epochs, first epoch and opening take these times, and up to 1 % more. gpu: an expression of the
+ * shell that is the time of its kernels in ns, or "null". */
+static void fake_build(const struct gate *g, const char *name, const char *epoch, const char *first,
+                       const char *opening, const char *gpu)
 {
-    process_write_file(
-        g->dir, name, 0755,
-        "#!/bin/bash\ncase $1 in\n"
-        "sweep) echo 'configuration 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
-        "run) [ \"$3\" = '--dataset=a b' ] && [ \"$4\" = --set=null.x=1 ] || exit 9\n"
-        "    n=$(cat %s/count 2>/dev/null || echo 0); echo $((n + 1)) >%s/count\n"
-        "    wall=$((%s / 10000 * (10000 + (n * 7919 + 13) %% 101)))\n"
-        "    echo '{\"status\": \"ok\", \"world\": \"measured\", \"config\": {\"system\": \"null\"}, \"epochs\": "
-        "[{\"wall_ns\": 9}, {\"wall_ns\": '$wall', \"figures\": {\"gpu_busy_ns\": '$((wall / 2))'}}]}' ;;\n"
-        "esac\n",
-        g->dir, g->dir, wall_ns);
+    process_write_file(g->dir, name, 0755,
+                       "#!/bin/bash\ncase $1 in\n"
+                       "sweep) echo 'configuration 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
+                       "run) [ \"$3\" = '--dataset=a b' ] && [ \"$4\" = --set=null.x=1 ] || exit 9\n"
+                       "    n=$(cat %s/count 2>/dev/null || echo 0); echo $((n + 1)) >%s/count\n"
+                       "    of() { echo $(($1 / 10000 * (10000 + (n * 7919 + 13) %% 101))); }\n"
+                       "    echo '{\"status\": \"ok\", \"world\": \"measured\", \"config\": {\"system\": \"null\"}, "
+                       "\"environment\": {\"system.open_ns\": \"'$(of %s)'\"}, "
+                       "\"epochs\": [{\"wall_ns\": '$(of %s)'}, {\"wall_ns\": '$(of %s)', \"figures\": "
+                       "{\"gpu_busy_ns\": '%s'}}]}' ;;\n"
+                       "esac\n",
+                       g->dir, g->dir, opening, first, epoch, gpu);
 }
 
 static struct process_result time_of(const struct gate *g, const char *base, const char *head)
@@ -223,29 +240,40 @@ static struct process_result time_of(const struct gate *g, const char *base, con
         g->dir, g->program, g->dir, base, g->dir, head, g->jobs, g->dir);
 }
 
+/* An epoch, a first epoch, an opening, a GPU's kernels: each slower alone, and kernels whose time is gone. */
 static void times_are_judged_from_pairs(void **state)
 {
     const struct gate *const g = *state;
-    static const char *const names[] = {"usual", "same", "slow"};
-    static const char *const wall_ns[] = {"1000000000", "1000000000", "1030000000"};
-    for (int i = 0; i < 3; i++) {
-        fake_build(g, names[i], wall_ns[i]);
-    }
+    static const struct {
+        const char *name, *epoch, *first, *opening, *gpu, *shown;
+    } slow[] = {
+        {"slow", "1030000000", "2000000000", "100000000", "$(of 500000000)", "red      one epoch: "},
+        {"cold", "1000000000", "2060000000", "100000000", "$(of 500000000)", "red      one first epoch: "},
+        {"opens", "1000000000", "2000000000", "103000000", "$(of 500000000)", "red      one opening: "},
+        {"kernels", "1000000000", "2000000000", "100000000", "$(of 515000000)", "red      one GPU kernels: "},
+        {"blind", "1000000000", "2000000000", "100000000", "null", "red      one GPU kernels: - -> gone  gone: "},
+    };
+    fake_build(g, "usual", "1000000000", "2000000000", "100000000", "$(of 500000000)");
+    fake_build(g, "same", "1000000000", "2000000000", "100000000", "$(of 500000000)");
     struct process_result r = time_of(g, "usual", "same");
     if (r.exit_status != 0)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    must_show(r.out, "2 times were measured in interleaved pairs; 0 without a verdict");
+    must_show(r.out, "4 times were measured in interleaved pairs; 0 without a verdict");
     process_free(&r);
-    r = process_shell("wc -l <%s/samples.csv; head -1 %s/samples.csv", g->dir, g->dir);
-    must_show(r.out, "21\ncell,metric,pair,first,base_ns,head_ns\n"); /* ten pairs of two metrics */
+    r = process_shell("wc -l <%s/samples.csv; head -1 %s/samples.csv; cat %s/count", g->dir, g->dir, g->dir);
+    must_show(r.out, "41\ncell,metric,pair,first,base_ns,head_ns\n22\n"); /* ten pairs, and a run of each before */
     process_free(&r);
-    r = time_of(g, "usual", "slow");
-    if (r.exit_status != 3)
-        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    must_show(r.out, "red      one epoch: ");
-    must_show(r.out, "red      one GPU kernels: ");
-    must_show(r.out, "slower, and again in a second set of pairs: +");
-    process_free(&r);
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        fake_build(g, slow[i].name, slow[i].epoch, slow[i].first, slow[i].opening, slow[i].gpu);
+        r = time_of(g, "usual", slow[i].name);
+        if (r.exit_status != 3)
+            fail_msg("%s: exit %d: %s%s", slow[i].name, r.exit_status, r.out, r.err);
+        must_show(r.out, ": 1 red, ");
+        must_show(r.out, slow[i].shown);
+        if (strcmp(slow[i].gpu, "null") != 0)
+            must_show(r.out, "slower, and again in a second set of pairs: +");
+        process_free(&r);
+    }
 }
 
 /* ---- instructions ---- */
@@ -325,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unchanged_build_is_green),
         cmocka_unit_test(every_run_of_the_gate_ends_well),
+        cmocka_unit_test(every_system_is_in_the_jobs_of_the_gate),
         cmocka_unit_test(a_planted_change_is_red),
         cmocka_unit_test(an_accepted_change_is_kept),
         cmocka_unit_test(a_baseline_takes_what_is_accepted),

@@ -49,28 +49,37 @@ static void a_plan_without_cells_is_none(void **state)
     }
 }
 
-/* The first epoch is cold: it counts only where it is alone. */
+#define OPENED(ns) "\"environment\": {\"system.open_ns\": \"" ns "\"}, "
+
+/* The first epoch is cold: a number of its own, unless it is alone. A short opening is noise. */
 static void a_run_is_one_observation(void **state)
 {
     (void)state;
     static const struct {
         const char *json;
-        double epoch, kernels, copies;
+        double wanted[GNN_TIME_METRICS]; /* epoch, first epoch, opening, GPU kernels, GPU copies */
     } cases[] = {
-        {"{\"epochs\": [{\"wall_ns\": 900}, {\"wall_ns\": 10}, {\"wall_ns\": 30}, {\"wall_ns\": 20}]}", 20, NAN, NAN},
-        {"{\"epochs\": [{\"wall_ns\": 900, \"figures\": {\"gpu_busy_ns\": 5, \"gpu_copy_ns\": 7}}]}", 900, 5, 7},
-        {"{\"epochs\": [{\"wall_ns\": 9}, {\"wall_ns\": null, \"figures\": {}}]}", NAN, NAN, NAN},
-        {"{\"epochs\": []}", NAN, NAN, NAN},
-        {"{}", NAN, NAN, NAN},
+        {"{\"epochs\": [{\"wall_ns\": 900}, {\"wall_ns\": 10}, {\"wall_ns\": 30}, {\"wall_ns\": 20}]}",
+         {20, 900, NAN, NAN, NAN}},
+        {"{\"epochs\": [{\"wall_ns\": 900, \"figures\": {\"gpu_busy_ns\": 5, \"gpu_copy_ns\": 7}}]}",
+         {900, NAN, NAN, 5, 7}},
+        {"{\"epochs\": [{\"wall_ns\": 9, \"figures\": {\"gpu_busy_ns\": 5}}, {\"wall_ns\": null, \"figures\": {}}]}",
+         {NAN, 9, NAN, NAN, NAN}},
+        {"{" OPENED("123456789") "\"epochs\": []}", {NAN, NAN, 123456789, NAN, NAN}},
+        {"{" OPENED("4711") "\"epochs\": []}", {NAN, NAN, 20e6, NAN, NAN}},
+        {"{\"environment\": {\"system.open_ns\": null}}", {NAN, NAN, NAN, NAN, NAN}},
+        {"{}", {NAN, NAN, NAN, NAN, NAN}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double metrics[GNN_AB_METRICS_MAX];
-        const double wanted[GNN_TIME_METRICS] = {cases[i].epoch, cases[i].kernels, cases[i].copies};
         json_t *const run = json_loads(cases[i].json, 0, NULL);
         assert_non_null(run);
         gnn_time_metrics_of(run, metrics);
-        for (uint32_t m = 0; m < GNN_TIME_METRICS; m++)
-            assert_true(isnan(wanted[m]) ? isnan(metrics[m]) : metrics[m] == wanted[m]);
+        for (uint32_t m = 0; m < GNN_TIME_METRICS; m++) {
+            const double wanted = cases[i].wanted[m];
+            if (isnan(wanted) ? !isnan(metrics[m]) : metrics[m] != wanted)
+                fail_msg("case %zu: %s is %g, expected %g", i, gnn_time_metrics[m], metrics[m], wanted);
+        }
         json_decref(run);
     }
 }

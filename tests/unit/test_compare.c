@@ -30,6 +30,7 @@ static json_t *run_of(const char *system, const char *world)
     (void)snprintf(run.world, sizeof run.world, "%s", world);
     must(gnn_kv_set(&run.config, "system", system, &err), &err);
     must(gnn_kv_set(&run.config, "db", "somewhere.db", &err), &err);
+    must(gnn_kv_set(&run.environment, "system.open_ns", "5000000", &err), &err);
     FILE *const out = open_memstream(&text, &bytes);
     must(gnn_run_json(&run, false, out, &err), &err);
     assert_int_equal(fclose(out), 0);
@@ -158,6 +159,11 @@ static void a_new_figure(json_t *run)
     (void)json_object_set_new(json_object_get(epoch_of(run, 0), "figures"), "brand_new", json_integer(3));
 }
 
+static void a_longer_opening(json_t *run)
+{
+    (void)json_object_set_new(json_object_get(run, "environment"), "system.open_ns", json_string("5000001"));
+}
+
 static void a_new_option(json_t *run)
 {
     (void)json_object_set_new(json_object_get(run, "config"), "new-option", json_string("5"));
@@ -178,12 +184,14 @@ static const struct planted {
     {"simulated", a_changed_block, 1, "epoch 0 batch_digest", ""},
     {"simulated", three_percent, 2, "epoch 0 wall_ns", "+3 %"},
     {"simulated", a_nanosecond, 1, "epoch 1 wall_ns", "+1e-07 %"},
+    {"simulated", a_longer_opening, 1, "open_ns", "+2e-05 %"},
     {"simulated", a_wait_of_a_stage, 1, "epoch 0 extract wait_io_ns", NULL},
     {"simulated", a_figure, 1, "epoch 0 wait_list_rows", "+5.88 %"},
     {"simulated", an_unknown_value, 1, "epoch 0 refaults", ""},
     {"simulated", another_end, 1, "status", ""},
     {"measured", nothing, 0, NULL, NULL},
-    {"measured", three_percent, 0, NULL, NULL},       /* a time of one run says nothing */
+    {"measured", three_percent, 0, NULL, NULL}, /* a time of one run says nothing */
+    {"measured", a_longer_opening, 0, NULL, NULL},
     {"measured", a_read_a_mini_batch, 0, NULL, NULL}, /* threads race for rows: counts of reads vary */
     {"measured", a_changed_block, 1, "epoch 0 batch_digest", ""},
     {"measured", another_end, 1, "status", ""},
