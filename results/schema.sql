@@ -84,6 +84,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- --json and --csv have it as bound_bytes. Their bound_ratio is the bytes of rows_read of
                           -- all epochs and of statistic open_rows of the first epoch, divided by bound_bytes.
                           --
+                          -- 'dataset.resident_most_bytes': most bytes of the dataset in the page cache, at the end of
+                          -- an epoch (with a memory limit) or of the run. Missing: none, or not reported by the kernel
+                          --
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
     value  TEXT,          -- NULL: this machine does not report the value

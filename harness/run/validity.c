@@ -104,6 +104,21 @@ static bool started_cold(const struct context *c)
                   c->run->resident_start_bytes);
 }
 
+/* Pages that the run brings in are charged to its group, which cannot have more of them than its limit. */
+static bool cache_within_cap(const struct context *c)
+{
+    const uint64_t start_bytes = c->run->resident_start_bytes, most_bytes = c->facts->resident_most_bytes;
+    const bool limited = c->config->world == GNN_WORLD_MEASURED && c->config->cap_kind == GNN_CAP_CGROUP;
+    if (!limited || c->run->cap_bytes == GNN_UNKNOWN || start_bytes == GNN_UNKNOWN)
+        return true;
+    if (most_bytes <= gnn_add_bytes(start_bytes, c->run->cap_bytes))
+        return true;
+    return BROKEN(c,
+                  "%" PRIu64 " B of the dataset came into the page cache, more than the memory limit of %" PRIu64
+                  " B allows: another process read the dataset during the run; repeat it without that process",
+                  most_bytes - start_bytes, c->run->cap_bytes);
+}
+
 /* A direct read that fills the page cache after all was none. */
 static bool stayed_direct(const struct context *c)
 {
@@ -230,10 +245,10 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {all_epochs,      batches_counted,     seeds_counted,    trained_as_sampled,
-                                   loss_finite,     cap_respected,       started_cold,     misses_read,
-                                   stayed_direct,   device_moved,        stages_accounted, work_explained,
-                                   prepared_within, device_within_epoch, not_killed};
+static check_fn *const checks[] = {all_epochs,     batches_counted, seeds_counted,       trained_as_sampled,
+                                   loss_finite,    cap_respected,   started_cold,        cache_within_cap,
+                                   misses_read,    stayed_direct,   device_moved,        stages_accounted,
+                                   work_explained, prepared_within, device_within_epoch, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -15,6 +15,8 @@ struct gnn_validity_facts {
     uint64_t peak_bytes;    /* peak memory of the whole run, evaluation included; may be GNN_UNKNOWN */
     bool trained_otherwise; /* an epoch trained other mini-batches than it sampled; the first one is: */
     uint64_t trained_otherwise_epoch;
+    /* Most bytes of the dataset in the page cache, over the ends of epochs and of the run; 0: nothing was seen. */
+    uint64_t resident_most_bytes;
     bool direct; /* every explicit read of the system must bypass the page cache */
 };
 

@@ -126,6 +126,13 @@ static void start_unobserved(struct fixture *f)
     f->run.resident_start_bytes = GNN_UNKNOWN;
 }
 
+/* 2 MiB were there before the run: they count in no growth. */
+static void another_process_reads(struct fixture *f)
+{
+    f->run.resident_start_bytes = 2 << 20;
+    f->facts.resident_most_bytes = f->run.cap_bytes + (2 << 20) + 4096;
+}
+
 static void device_idle(struct fixture *f)
 {
     f->run.counters.device_read_bytes = f->run.counters.requested_bytes / 100 * 97;
@@ -267,6 +274,9 @@ static const struct {
     {peak_beyond_cap, "exceeds the memory limit"},
     {warm_start, "123456 B of the dataset"},
     {start_unobserved, "could not be observed"},
+    {another_process_reads,
+     "335548416 B of the dataset came into the page cache, more than the memory limit of 335544320 "
+     "B allows: another process read the dataset"},
     {device_idle, "the device delivered"},
     {direct_was_cached, "came into the page cache"},
     {rows_unread, "rows were missed"},
@@ -350,6 +360,38 @@ static void program_cap(struct fixture *f)
     f->run.cap_read_back_bytes = GNN_UNKNOWN;
 }
 
+static void cache_as_large_as_the_cap(struct fixture *f)
+{
+    f->run.resident_start_bytes = 2 << 20;
+    f->facts.resident_most_bytes = f->run.cap_bytes + (2 << 20);
+}
+
+/* Where nothing limits the page cache, or nobody saw it, its growth says nothing. */
+static void cache_without_a_cap(struct fixture *f)
+{
+    no_counting_group(f);
+    f->facts.resident_most_bytes = UINT64_C(1) << 40;
+}
+
+static void cache_beside_a_program_cap(struct fixture *f)
+{
+    program_cap(f);
+    f->facts.resident_most_bytes = UINT64_C(1) << 40;
+}
+
+static void cache_of_a_modelled_machine(struct fixture *f)
+{
+    f->config.world = GNN_WORLD_SIMULATED;
+    f->facts.resident_most_bytes = UINT64_C(1) << 40;
+}
+
+static void cache_unseen_at_the_start(struct fixture *f)
+{
+    f->run.cold_asked = 0;
+    f->run.resident_start_bytes = GNN_UNKNOWN;
+    f->facts.resident_most_bytes = UINT64_C(1) << 40;
+}
+
 static void warm_by_wish(struct fixture *f)
 {
     f->run.cold_asked = 0;
@@ -416,6 +458,11 @@ static void sound_runs_pass(void **state)
                                                     mapped,
                                                     no_counting_group,
                                                     program_cap,
+                                                    cache_as_large_as_the_cap,
+                                                    cache_without_a_cap,
+                                                    cache_beside_a_program_cap,
+                                                    cache_of_a_modelled_machine,
+                                                    cache_unseen_at_the_start,
                                                     warm_by_wish,
                                                     sampling_alone,
                                                     max_batches,

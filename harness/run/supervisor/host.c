@@ -265,7 +265,30 @@ void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_recor
     }
 }
 
-void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run, uint64_t *peak_bytes)
+/* Resident bytes of the whole dataset; GNN_UNKNOWN where this user does not see them. */
+static uint64_t resident_of_dataset(const struct gnn_run_host *host)
+{
+    const char *const paths[] = {host->dataset_dir};
+    struct gnn_residency residency;
+    struct gnn_err ignored = {0};
+    const bool known = gnn_cache_residency_all(paths, 1, &residency, &ignored) == GNN_OK;
+    return known ? residency.resident_bytes : GNN_UNKNOWN;
+}
+
+static void raise_to(uint64_t *most_bytes, uint64_t bytes)
+{
+    if (bytes != GNN_UNKNOWN)
+        *most_bytes = gnn_max_u64(*most_bytes, bytes);
+}
+
+void gnn_run_host_observe_cache(const struct gnn_run_host *host, uint64_t *most_bytes)
+{
+    if (host != NULL && host->config->memory_bytes != 0)
+        raise_to(most_bytes, resident_of_dataset(host));
+}
+
+void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run, uint64_t *peak_bytes,
+                      uint64_t *most_bytes)
 {
     *peak_bytes = GNN_UNKNOWN;
     if (host == NULL) {
@@ -278,9 +301,6 @@ void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *ru
     *peak_bytes = end.peak_bytes;
     if (run->epoch_count == 0)
         run->counters.peak_memory_bytes = end.peak_bytes;
-    const char *const paths[] = {host->dataset_dir};
-    struct gnn_residency residency;
-    struct gnn_err ignored = {0};
-    if (gnn_cache_residency_all(paths, 1, &residency, &ignored) == GNN_OK)
-        run->resident_end_bytes = residency.resident_bytes;
+    run->resident_end_bytes = resident_of_dataset(host);
+    raise_to(most_bytes, run->resident_end_bytes);
 }

@@ -49,8 +49,14 @@ void gnn_run_host_observe_opened(struct gnn_run_host *host, const struct gnn_int
  * a file was in the page cache before. Later calls do nothing, because an evaluation reads through the page cache. */
 void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_record *run);
 
+/* Raises *most_bytes to the bytes of the dataset that are in the page cache now. Does nothing without a memory limit,
+ * or if this user does not see them. */
+void gnn_run_host_observe_cache(const struct gnn_run_host *host, uint64_t *most_bytes);
+
 /* Reads what is known only at the end: kills, pages left in the page cache, and the peak of the whole run, evaluation
- * included. The peak is recorded as the run's own only if no epoch ended. *peak_bytes: GNN_UNKNOWN without a group. */
-void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run, uint64_t *peak_bytes);
+ * included. The peak is recorded as the run's own only if no epoch ended. *peak_bytes: GNN_UNKNOWN without a group.
+ * *most_bytes is raised as by gnn_run_host_observe_cache. */
+void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run, uint64_t *peak_bytes,
+                      uint64_t *most_bytes);
 
 #endif

@@ -209,6 +209,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     }
     s->has_pending = true;
     gnn_run_host_observe_direct(s->host, s->run);
+    gnn_run_host_observe_cache(s->host, &s->facts.resident_most_bytes);
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);
 }
 
@@ -499,6 +500,14 @@ static void close_supervision(struct supervision *s)
     gnn_signals_close(&s->signals);
 }
 
+/* Sets a key of the environment; a failure is a reason of the record. */
+static void note_count(struct supervision *s, const char *key, uint64_t count)
+{
+    struct gnn_err trouble = {0};
+    if (gnn_kv_setf(&s->run->environment, &trouble, key, "%" PRIu64, count) != GNN_OK)
+        gnn_run_record_reason(s->run, "%s", trouble.message);
+}
+
 /* Once the worker was started, what goes wrong on this side ends the run as failed, not unrecorded. */
 static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
 {
@@ -510,12 +519,13 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     const int wait_status = reap(s);
     const uint64_t host_ns = gnn_host_now_ns() - s->start_ns;
     s->run->wall_ns = s->host != NULL ? host_ns : s->clock_ns;
-    if (s->host == NULL && gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
-        gnn_run_record_reason(s->run, "%s", trouble.message);
-    gnn_run_host_end(s->host, s->run, &s->facts.peak_bytes);
-    if (s->facts.peak_bytes != GNN_UNKNOWN &&
-        gnn_kv_setf(&s->run->environment, &trouble, "memory.peak_bytes", "%" PRIu64, s->facts.peak_bytes) != GNN_OK)
-        gnn_run_record_reason(s->run, "%s", trouble.message);
+    if (s->host == NULL)
+        note_count(s, "host.wall_ns", host_ns);
+    gnn_run_host_end(s->host, s->run, &s->facts.peak_bytes, &s->facts.resident_most_bytes);
+    if (s->facts.peak_bytes != GNN_UNKNOWN)
+        note_count(s, "memory.peak_bytes", s->facts.peak_bytes);
+    if (s->facts.resident_most_bytes != 0)
+        note_count(s, "dataset.resident_most_bytes", s->facts.resident_most_bytes);
     gnn_disturbance_end(&s->disturbance, s->run);
     if (status == GNN_OK) {
         judge(s, wait_status);

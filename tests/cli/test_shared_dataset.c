@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Other processes on the dataset of a measured run: what they bring into the page cache is seen in every epoch. */
+#include "harness/measure/page_cache.h"
+#include "tests/support/hang.h"
+#include "tests/support/must.h"
+#include "tests/support/tiny_runs.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { WIDE = 512, PATH = 700 };
+#define WIDE_TEXT "512" /* of the features, 57 MB, more than any limit here */
+
+static int set_up(void **state)
+{
+    const int failed = tiny_runs_set_up(state);
+    const struct tiny_runs *const t = *state;
+    if (failed == 0)
+        process_expect(process_shell("%s prepare papers100m --scale 1/4000 --dim %d --data %s --quiet",
+                                     process_program(), WIDE, t->data),
+                       0, "", "prepare");
+    return failed;
+}
+
+static const char *features(const struct tiny_runs *t, char path[PATH])
+{
+    (void)snprintf(path, PATH, "%s/papers100m-1_4000/features-d%d", t->data, WIDE);
+    return path;
+}
+
+/* ---- a run in the background ---- */
+
+/* Long enough for what a test does meanwhile: epochs of some milliseconds. */
+#define LONG "--dim", WIDE_TEXT, "--batch", "8", "--epochs", "300"
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Size of the trace that tiny_runs_start_training has the run write, flushed at the end of every epoch. */
+static off_t trace_bytes(const struct tiny_runs *t)
+{
+    char path[PATH];
+    struct stat info;
+    (void)snprintf(path, sizeof path, "%s/first-epoch.trace", t->dir);
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_size;
+}
+
+/* Waits until an epoch has begun and ended since the call. */
+static void await_an_epoch(const struct tiny_runs *t)
+{
+    for (int ends = 0; ends < 2; ends++) {
+        const off_t before = trace_bytes(t);
+        uint32_t naps = 0;
+        while (trace_bytes(t) == before && patient(&naps))
+            continue;
+        assert_true(trace_bytes(t) > before);
+    }
+}
+
+static void read_all(const char *path)
+{
+    char *const buffer = malloc(1 << 20);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_non_null(buffer);
+    assert_true(fd >= 0);
+    ssize_t bytes;
+    do {
+        bytes = read(fd, buffer, 1 << 20);
+        assert_true(bytes >= 0);
+    } while (bytes > 0);
+    assert_int_equal(close(fd), 0);
+    free(buffer);
+}
+
+static uint64_t resident_bytes(const char *path)
+{
+    struct gnn_residency residency;
+    struct gnn_err err = {0};
+    must(gnn_cache_residency(path, &residency, &err), &err);
+    return residency.resident_bytes;
+}
+
+static uint64_t count_of(const json_t *run, const char *key)
+{
+    return strtoull(tiny_runs_text(json_object_get(run, "environment"), key), NULL, 10);
+}
+
+/* ---- readers ---- */
+
+/* Another process reads the features during some epochs and is gone, with all of its pages, long before the end: what
+ * it leaves in the page cache is more than the run's own limit lets in. */
+static void a_reader_of_a_capped_run_is_found(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char path[PATH];
+    struct gnn_err err = {0};
+    if (!t->confined)
+        skip_test("no writable memory control group");
+    const pid_t run = tiny_runs_start_training(t, WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered",
+                                                        "--memory", "32M", "--evaluate", "never", LONG));
+    read_all(features(t, path));
+    await_an_epoch(t);
+    must(gnn_cache_evict(path, &err), &err);
+    assert_true(resident_bytes(path) < 32 << 20);
+    assert_int_equal(process_wait(run), 1);
+    json_t *const record = tiny_runs_last(t);
+    assert_true(json_integer_value(json_object_get(record, "resident_end_bytes")) < 32 << 20);
+    assert_true(count_of(record, "dataset.resident_most_bytes") > 56000000);
+    tiny_runs_expect_reason(record, "invalid", "allows: another process read the dataset");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_of_a_capped_run_is_found),
+    };
+    return cmocka_run_group_tests_name("shared_dataset", tests, set_up, tiny_runs_tear_down);
+}
