@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The stages systems share: which seeds belong to which batch, what a mini-batch is expected to weigh, memory
  * for rows that grows, and a label that is missing. */
+#include "harness/system/epoch.h"
 #include "harness/system/sampling.h"
 #include "harness/system/training.h"
 #include "tests/support/fixture.h"
@@ -225,6 +226,61 @@ static void test_an_unlabelled_seed_is_named(void **state)
     fixture_close(&f);
 }
 
+/* ---- an epoch of several pipelines ---- */
+
+struct phase {
+    struct gnn_world *world;
+    uint64_t cpu_ns, io_ns, lock_ns;
+    uint32_t items;
+};
+
+static enum gnn_status work_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    const struct phase *const phase = ctx;
+    (void)err;
+    gnn_charge(phase->world, GNN_WORK_CPU_NS, phase->cpu_ns);
+    gnn_sleep_until(phase->world, gnn_now_ns(phase->world) + phase->io_ns, GNN_WAIT_IO);
+    gnn_sleep_until(phase->world, gnn_now_ns(phase->world) + phase->lock_ns, GNN_WAIT_LOCK);
+    worker->items += phase->items;
+    return GNN_OK;
+}
+
+static enum gnn_status add_work(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    return gnn_pipeline_stage(pipeline, "work", 1, work_stage, ctx, err);
+}
+
+/* A stage that runs in two pipelines of an epoch has the sum of both in every time, as if each ran alone. The machine
+ * is the one of round numbers, so what is charged is the CPU time to the nanosecond. */
+static void test_times_of_an_epochs_pipelines_add_up(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .simulated = true);
+    struct phase phases[] = {{f.world, 3000000, 500000, 40000, 7}, {f.world, 1000000, 200000, 90000, 4}};
+    struct gnn_epoch_result alone[2] = {{.seeds = 0}}, both = {.seeds = 0};
+    for (int p = 0; p < 2; p++) {
+        must(gnn_epoch_run(&f.env, add_work, &phases[p], &alone[p], &f.err), &f.err);
+        must(gnn_epoch_run(&f.env, add_work, &phases[p], &both, &f.err), &f.err);
+        assert_int_equal(alone[p].stage_count, 1);
+        assert_in_range(alone[p].stages[0].cpu_ns, phases[p].cpu_ns, phases[p].cpu_ns + 50000);
+        assert_true(alone[p].stages[0].wait_ns[GNN_WAIT_IO] >= phases[p].io_ns);
+        assert_true(alone[p].stages[0].wait_ns[GNN_WAIT_LOCK] >= phases[p].lock_ns);
+    }
+    const struct gnn_stage_time *const a = &alone[0].stages[0], *const b = &alone[1].stages[0],
+                                       *const sum = &both.stages[0];
+    assert_int_equal(both.stage_count, 1);
+    assert_int_equal(sum->workers, 1);
+    assert_int_equal(sum->items, 11);
+    assert_int_equal(sum->cpu_ns, a->cpu_ns + b->cpu_ns);
+    assert_int_equal(sum->wall_ns, a->wall_ns + b->wall_ns);
+    assert_int_equal(sum->work_ns, a->work_ns + b->work_ns);
+    assert_int_equal(sum->queued_ns, a->queued_ns + b->queued_ns);
+    for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
+        assert_int_equal(sum->wait_ns[kind], a->wait_ns[kind] + b->wait_ns[kind]);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_stop_flag_and_empty_training_set),
         cmocka_unit_test(test_more_segments_than_training_nodes),
         cmocka_unit_test(test_an_unlabelled_seed_is_named),
+        cmocka_unit_test(test_times_of_an_epochs_pipelines_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
