@@ -123,6 +123,9 @@ static enum gnn_status take_line(char *line, struct gnn_build_job *job, struct g
         *remark = '\0';
     *close = '\0';
     (void)snprintf(cell->section, sizeof cell->section, "%s", open + 1);
+    cell->number = 1;
+    for (uint32_t i = 0; i + 1 < job->count; i++)
+        cell->number += strcmp(job->cells[i].section, cell->section) == 0 ? 1 : 0;
     return take_arguments(close + 1, cell, err);
 }
 
@@ -215,6 +218,15 @@ enum gnn_status gnn_build_run(const char *program, const struct gnn_build_cell *
                     trouble.text[0] != '\0' ? trouble.text : "it has no status");
 }
 
+/* "gnndrive", and "gnndrive 2" for the second run of that section. */
+static void name_place(const struct gnn_build_cell *cell, char place[GNN_NAME_MAX])
+{
+    if (cell->number == 1)
+        (void)snprintf(place, GNN_NAME_MAX, "%s", cell->section);
+    else
+        (void)snprintf(place, GNN_NAME_MAX, "%.*s %u", GNN_NAME_MAX - 12, cell->section, cell->number);
+}
+
 enum gnn_status gnn_build_facts(const char *program, const struct gnn_build_job *job, const char *dir,
                                 struct gnn_facts *facts, struct gnn_err *err)
 {
@@ -222,9 +234,11 @@ enum gnn_status gnn_build_facts(const char *program, const struct gnn_build_job 
     (void)snprintf(db, sizeof db, "%s/exact.db", dir);
     for (uint32_t i = 0; i < job->count; i++) {
         json_t *run;
+        char place[GNN_NAME_MAX];
+        name_place(&job->cells[i], place);
         gnn_log_info("%s: exact run %u of %u [%s]", program, i + 1, job->count, job->cells[i].section);
         GNN_TRY(gnn_build_run(program, &job->cells[i], db, &run, err));
-        const enum gnn_status status = gnn_facts_add(facts, run, err);
+        const enum gnn_status status = gnn_facts_add(facts, place, run, err);
         json_decref(run);
         GNN_TRY(status);
     }

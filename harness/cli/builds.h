@@ -10,6 +10,7 @@
 /* One run of a job file, as a build's `sweep --dry-run` prints it. */
 struct gnn_build_cell {
     char section[GNN_NAME_MAX];
+    uint32_t number;  /* of this run among those of its section, from 1 */
     char **arguments; /* (count): "--name=value", and "--set=system.key=value" */
     uint32_t count;
 };

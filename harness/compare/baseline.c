@@ -35,6 +35,8 @@ static enum gnn_status read_cell(const char *path, const json_t *from, struct gn
     facts->cells = cells;
     struct gnn_cell *const cell = &facts->cells[facts->count++];
     *cell = (struct gnn_cell){.runs = 1};
+    const char *const job = json_string_value(json_object_get(from, "job"));
+    (void)snprintf(cell->job, sizeof cell->job, "%s", job == NULL ? "" : job);
     GNN_TRY(read_pairs(json_object_get(from, "config"), &cell->config, err));
     GNN_TRY(read_pairs(json_object_get(from, "exact"), &cell->exact, err));
     if (cell->config.count == 0 || cell->exact.count == 0)
@@ -128,14 +130,19 @@ static json_t *exact_object(const struct gnn_cell *cell)
     return object;
 }
 
+static json_t *cell_object(const struct gnn_cell *cell)
+{
+    return json_pack("{s:s, s:o, s:o}", "job", cell->job, "config", pairs_object(&cell->config), "exact",
+                     exact_object(cell));
+}
+
 static json_t *facts_object(const struct gnn_facts *facts, const json_t *accepted)
 {
     json_t *const root = json_object(), *const cells = json_array();
     (void)json_object_set_new(root, "format", json_string(FORMAT));
     (void)json_object_set_new(root, "version", json_integer(VERSION));
     for (uint32_t i = 0; facts != NULL && i < facts->count; i++)
-        (void)json_array_append_new(cells, json_pack("{s:o, s:o}", "config", pairs_object(&facts->cells[i].config),
-                                                     "exact", exact_object(&facts->cells[i])));
+        (void)json_array_append_new(cells, cell_object(&facts->cells[i]));
     if (facts != NULL) {
         (void)json_object_set_new(root, "revision", json_string(facts->revision));
         (void)json_object_set(root, "cells", cells);

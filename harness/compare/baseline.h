@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A baseline file: facts of a build as JSON, with the changes that were accepted later and their reasons. It has one
  * value per line, in a fixed order, so that git shows what changed. Without `cells`, the file has accepted changes
- * only.
+ * only. "job" is the place in the job file; older files do not have it.
  *
  *   `{"format": "oocgnn-baseline", "version": 1, "revision": ...,
- *    "cells": [{"config": {...}, "exact": {...}}, ...], "instructions": {...},
+ *    "cells": [{"job": ..., "config": {...}, "exact": {...}}, ...], "instructions": {...},
  *    "accepted": [{"reason": ..., "base": ..., "head": ..., "changes": [[cell, value, base, head], ...]}, ...]}` */
 #ifndef GNN_COMPARE_BASELINE_H
 #define GNN_COMPARE_BASELINE_H

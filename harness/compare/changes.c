@@ -68,11 +68,34 @@ static enum gnn_status add_exact(struct gnn_changes *out, const char *cell, cons
     return add(out, &change, err);
 }
 
+/* Adds the options that both have with different values. The system's own ones go without its name. */
+static enum gnn_status add_config(struct gnn_changes *out, const struct gnn_cell *base, const struct gnn_cell *head,
+                                  struct gnn_err *err)
+{
+    const char *const system = gnn_kv_get(&base->config, "system");
+    const size_t own = system == NULL ? 0 : strlen(system);
+    for (uint32_t i = 0; i < base->config.count; i++) {
+        const struct gnn_kv *const option = &base->config.items[i];
+        const char *const now = gnn_kv_get(&head->config, option->key);
+        struct gnn_change change = {.kind = GNN_CHANGE_CONFIG, .judgement = GNN_JUDGED_NOTE};
+        if (now == NULL || option->value == NULL || strcmp(now, option->value) == 0)
+            continue;
+        SET_TEXT(change.cell, base->label);
+        const bool is_own = own > 0 && strncmp(option->key, system, own) == 0 && option->key[own] == '.';
+        SET_TEXT(change.name, option->key + (is_own ? own + 1 : 0));
+        SET_TEXT(change.base, option->value);
+        SET_TEXT(change.head, now);
+        GNN_TRY(add(out, &change, err));
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status compare_cells(const struct gnn_cell *base, const struct gnn_cell *head, struct gnn_changes *out,
                                      struct gnn_err *err)
 {
     uint32_t common = 0;
     out->cells++;
+    GNN_TRY(add_config(out, base, head, err));
     for (uint32_t i = 0; i < base->exact.count; i++) {
         const struct gnn_kv *const value = &base->exact.items[i];
         const char *const now = gnn_kv_get(&head->exact, value->key);
@@ -103,26 +126,39 @@ static enum gnn_status add_missing(struct gnn_changes *out, const struct gnn_cel
     return add(out, &change, err);
 }
 
+/* Writes to of[i] HEAD's index of BASE's configuration i, or head->count. The closest matches come first. */
+static void match_all(const struct gnn_facts *base, const struct gnn_facts *head, uint32_t *of, bool *taken)
+{
+    for (uint32_t i = 0; i < base->count; i++)
+        of[i] = head->count;
+    for (int match = 0; match < GNN_MATCHES; match++)
+        for (uint32_t i = 0; i < base->count; i++) {
+            if (of[i] < head->count)
+                continue;
+            of[i] = gnn_facts_find(head, &base->cells[i], (enum gnn_match)match, taken);
+            if (of[i] < head->count)
+                taken[of[i]] = true;
+        }
+}
+
 enum gnn_status gnn_compare_exact(const struct gnn_facts *base, const struct gnn_facts *head, struct gnn_changes *out,
                                   struct gnn_err *err)
 {
+    uint32_t *const of = calloc(base->count + UINT32_C(1), sizeof *of);
     bool *const taken = calloc(head->count + UINT32_C(1), sizeof *taken);
-    if (taken == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "marks of %u configurations", head->count);
     const uint32_t before = out->cells;
     enum gnn_status status = GNN_OK;
-    for (uint32_t i = 0; i < base->count && status == GNN_OK; i++) {
-        const uint32_t at = gnn_facts_find(head, &base->cells[i].config, taken);
-        if (at == head->count) {
-            status = add_missing(out, &base->cells[i], err);
-            continue;
-        }
-        taken[at] = true;
-        status = compare_cells(&base->cells[i], &head->cells[at], out, err);
-    }
+    if (of == NULL || taken == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "marks of %u configurations", base->count + head->count);
+    else
+        match_all(base, head, of, taken);
+    for (uint32_t i = 0; i < base->count && status == GNN_OK; i++)
+        status = of[i] == head->count ? add_missing(out, &base->cells[i], err)
+                                      : compare_cells(&base->cells[i], &head->cells[of[i]], out, err);
+    free(of);
+    free(taken);
     const uint32_t both = out->cells - before;
     out->new_cells += head->count - both;
-    free(taken);
     if (status == GNN_OK && both == 0)
         return gnn_fail(err, GNN_EUSAGE,
                         "%s has %u configurations and %s has %u, and none is the other's: nothing to compare",

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 enum gnn_change_kind {
+    GNN_CHANGE_CONFIG,       /* an option of a configuration differs, such as a default; its values are compared */
     GNN_CHANGE_EXACT,        /* a value differs or is missing */
     GNN_CHANGE_MISSING,      /* HEAD does not have a configuration of BASE */
     GNN_CHANGE_UNSTEADY,     /* HEAD's own runs of one configuration disagree */
@@ -42,8 +43,9 @@ struct gnn_changes {
 
 void gnn_changes_clear(struct gnn_changes *changes);
 
-/* Compares exact values and adds the changes. Returns GNN_EUSAGE if base and head have no common configuration, because
- * such a comparison can never be red. */
+/* Compares exact values and adds the changes. Configurations match by their options, else by their place in the job
+ * file. In the second case the options that differ are added as notes. Returns GNN_EUSAGE if base and head have no
+ * common configuration, because such a comparison can never be red. */
 GNN_MUST_CHECK enum gnn_status gnn_compare_exact(const struct gnn_facts *base, const struct gnn_facts *head,
                                                  struct gnn_changes *out, struct gnn_err *err);
 

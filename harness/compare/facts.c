@@ -115,10 +115,25 @@ static bool agree(const struct gnn_kv_list *a, const struct gnn_kv_list *b)
     return true;
 }
 
-uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_kv_list *config, const bool *taken)
+static bool have_same_system(const struct gnn_cell *a, const struct gnn_cell *b)
+{
+    const char *const one = gnn_kv_get(&a->config, "system"), *const other = gnn_kv_get(&b->config, "system");
+    return one != NULL && other != NULL && strcmp(one, other) == 0;
+}
+
+static bool matches(const struct gnn_cell *a, const struct gnn_cell *b, enum gnn_match match)
+{
+    const bool same_job = a->job[0] != '\0' && strcmp(a->job, b->job) == 0;
+    if (match == GNN_MATCH_JOB)
+        return same_job && have_same_system(a, b);
+    return (match == GNN_MATCH_CONFIG || same_job) && agree(&a->config, &b->config);
+}
+
+uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_cell *like, enum gnn_match match,
+                        const bool *taken)
 {
     uint32_t i = 0;
-    while (i < facts->count && ((taken != NULL && taken[i]) || !agree(config, &facts->cells[i].config)))
+    while (i < facts->count && ((taken != NULL && taken[i]) || !matches(like, &facts->cells[i], match)))
         i++;
     return i;
 }
@@ -154,15 +169,17 @@ static enum gnn_status compare_again(struct gnn_cell *cell, const struct gnn_kv_
     return GNN_OK;
 }
 
-enum gnn_status gnn_facts_add(struct gnn_facts *facts, const json_t *run, struct gnn_err *err)
+enum gnn_status gnn_facts_add(struct gnn_facts *facts, const char *job, const json_t *run, struct gnn_err *err)
 {
     struct gnn_cell cell = {.runs = 1};
+    const enum gnn_match same_run = job[0] == '\0' ? GNN_MATCH_CONFIG : GNN_MATCH_BOTH;
+    (void)snprintf(cell.job, sizeof cell.job, "%s", job);
     const char *const revision = text_of(json_object_get(run, "environment"), "build.revision");
     enum gnn_status status = list_config(run, &cell.config, err);
     GNN_NEXT(status, list_exact(run, &cell.exact, err));
     if (status == GNN_OK && facts->revision[0] == '\0')
         (void)snprintf(facts->revision, sizeof facts->revision, "%s", revision);
-    const uint32_t same = status == GNN_OK ? gnn_facts_find(facts, &cell.config, NULL) : facts->count;
+    const uint32_t same = status == GNN_OK ? gnn_facts_find(facts, &cell, same_run, NULL) : facts->count;
     if (status == GNN_OK && same < facts->count)
         status = compare_again(&facts->cells[same], &cell.exact, err);
     else if (status == GNN_OK && add_cell(facts, &cell, err) == GNN_OK)
@@ -261,7 +278,7 @@ static enum gnn_status add_recorded(struct gnn_facts *facts, struct gnn_db *db, 
         facts->other_builds++;
     else if (finished) {
         json_t *const object = json_of(&run, err);
-        status = object == NULL ? GNN_ENOMEM : gnn_facts_add(facts, object, err);
+        status = object == NULL ? GNN_ENOMEM : gnn_facts_add(facts, "", object, err);
         json_decref(object);
     }
     gnn_run_record_free(&run);

@@ -16,6 +16,7 @@ enum { GNN_CELL_LABEL_BYTES = 160 };
 #define GNN_HOT_SHARE 0.01
 
 struct gnn_cell {
+    char job[GNN_NAME_MAX];           /* its place in the job file: the section, and "section 2" in a grid; or "" */
     char label[GNN_CELL_LABEL_BYTES]; /* system, and the options in which the configurations of its set differ */
     uint32_t runs;                    /* number of runs of this configuration */
     struct gnn_kv_list config;        /* every option, defaults included, that may change a run's behaviour */
@@ -37,9 +38,10 @@ struct gnn_facts {
 /* Adds a run: an object as `oocgnn run --json` prints it. With a virtual clock, the time in which the system opens is
  * exact. So is every whole number and text of the epochs, with their stages, counters and statistics. In the measured
  * world only values that the seed defines are exact. These are mini-batches and their digest, sampled nodes and edges,
- * and needed bytes and rows. A later run of the same configuration must agree; values that differ become unsteady.
- * Returns GNN_EFORMAT if run is not such an object. */
-GNN_MUST_CHECK enum gnn_status gnn_facts_add(struct gnn_facts *facts, const json_t *run, struct gnn_err *err);
+ * and needed bytes and rows. job: the place in the job file, or "". A later run of the same configuration and place
+ * must agree; values that differ become unsteady. Returns GNN_EFORMAT if run is not such an object. */
+GNN_MUST_CHECK enum gnn_status gnn_facts_add(struct gnn_facts *facts, const char *job, const json_t *run,
+                                             struct gnn_err *err);
 
 /* Adds the finished runs of a database that were made by its newest build. Returns GNN_ENOENT if there are none. */
 GNN_MUST_CHECK enum gnn_status gnn_facts_add_database(struct gnn_facts *facts, const char *path, struct gnn_err *err);
@@ -47,10 +49,18 @@ GNN_MUST_CHECK enum gnn_status gnn_facts_add_database(struct gnn_facts *facts, c
 /* Labels all configurations. Call it after the last one was added. */
 void gnn_facts_label(struct gnn_facts *facts);
 
-/* Returns the index of the first configuration that is not in `taken` and agrees with config, or facts->count if there
- * is none. Options that only one of them has are ignored, because builds may have different options. taken: one flag
- * per configuration, or NULL. */
-uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_kv_list *config, const bool *taken);
+/* What two configurations must have in common. */
+enum gnn_match {
+    GNN_MATCH_BOTH,   /* place in the job file, and options */
+    GNN_MATCH_CONFIG, /* options. One that only one of them has is ignored, because builds may have different options */
+    GNN_MATCH_JOB,    /* place in the job file, and the system. Defaults may differ between builds */
+    GNN_MATCHES
+};
+
+/* Returns the index of the first configuration that is not in `taken` and matches `like`, or facts->count if there is
+ * none. taken: one flag per configuration, or NULL. */
+uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_cell *like, enum gnn_match match,
+                        const bool *taken);
 
 /* Returns whether the count, one of base's instructions, is the total or that of a hot loop. */
 bool gnn_facts_is_hot(const struct gnn_facts *base, const struct gnn_kv *count);

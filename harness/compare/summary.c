@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char *const kind_titles[GNN_CHANGE_KINDS] = {
+    [GNN_CHANGE_CONFIG] = "Configuration changed",
     [GNN_CHANGE_EXACT] = "Exact values",
     [GNN_CHANGE_MISSING] = "Runs that are gone",
     [GNN_CHANGE_UNSTEADY] = "Values that do not repeat",

@@ -132,6 +132,21 @@ static void a_planted_change_is_red(void **state)
     }
 }
 
+/* As another default does: the record shows the option. What changed by it is red, and nothing is gone. */
+static void a_changed_default_is_named(void **state)
+{
+    const struct gate *const g = *state;
+    plant(g, "default-build", "--set pygplus.readahead=off", "none");
+    struct process_result r = process_shell("%s compare %s %s/default-build --jobs %s --no-instructions --rows 1000",
+                                            g->program, g->baseline, g->dir, g->jobs);
+    assert_int_equal(r.exit_status, 3);
+    must_show(r.out, "Configuration changed\n  note     pygplus readahead: ");
+    must_show(r.out, "pygplus epoch 0 device_read_ios: ");
+    assert_null(strstr(r.out, "Runs that are gone"));
+    must_show(r.out, "exact values of 2 runs were compared.");
+    process_free(&r);
+}
+
 /* The reason is kept, the next comparison of the same builds is green, and another change is not. */
 static void an_accepted_change_is_kept(void **state)
 {
@@ -355,6 +370,7 @@ int main(void)
         cmocka_unit_test(every_run_of_the_gate_ends_well),
         cmocka_unit_test(every_system_is_in_the_jobs_of_the_gate),
         cmocka_unit_test(a_planted_change_is_red),
+        cmocka_unit_test(a_changed_default_is_named),
         cmocka_unit_test(an_accepted_change_is_kept),
         cmocka_unit_test(a_baseline_takes_what_is_accepted),
         cmocka_unit_test(databases_are_compared),

@@ -20,11 +20,12 @@ static void a_plan_is_cut_into_arguments(void **state)
         "cell 2 [a]: oocgnn run --system=gnndrive --set gnndrive.depth=2 --set gnndrive.io=direct"
         " # about 3 s: median of 2 such runs\n"
         "configuration 3 [empty]: oocgnn run\n"
+        "configuration 4 [a]: oocgnn run --system=gnndrive\n"
         "3 configurations, 3 runs\ntime: unknown, no such run in the database\n";
     struct gnn_build_job job;
     struct gnn_err err = {0};
     must(gnn_build_job_parse(text, &job, &err), &err);
-    assert_int_equal(job.count, 3);
+    assert_int_equal(job.count, 4);
     assert_string_equal(job.cells[0].section, "small");
     assert_int_equal(job.cells[0].count, 3);
     assert_string_equal(job.cells[0].arguments[1], "--dataset=my graph");
@@ -33,6 +34,8 @@ static void a_plan_is_cut_into_arguments(void **state)
     assert_string_equal(job.cells[1].arguments[1], "--set=gnndrive.depth=2");
     assert_string_equal(job.cells[1].arguments[2], "--set=gnndrive.io=direct");
     assert_int_equal(job.cells[2].count, 0);
+    assert_int_equal(job.cells[1].number, 1);
+    assert_int_equal(job.cells[3].number, 2); /* of [a] */
     gnn_build_job_close(&job);
 }
 

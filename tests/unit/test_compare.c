@@ -58,11 +58,16 @@ static void raise_by(json_t *object, const char *key, json_int_t more)
     assert_int_equal(json_integer_set(value, json_integer_value(value) + more), 0);
 }
 
-static void add_run(struct gnn_facts *facts, json_t *run)
+static void add_run_of(struct gnn_facts *facts, const char *job, json_t *run)
 {
     struct gnn_err err = {0};
-    must(gnn_facts_add(facts, run, &err), &err);
+    must(gnn_facts_add(facts, job, run, &err), &err);
     json_decref(run);
+}
+
+static void add_run(struct gnn_facts *facts, json_t *run)
+{
+    add_run_of(facts, "", run);
 }
 
 static void name(struct gnn_facts *facts, const char *as)
@@ -237,6 +242,72 @@ static void a_gone_run_is_red_and_a_new_one_is_not(void **state)
     gnn_facts_clear(&one);
 }
 
+static json_t *run_with(const char *option, const char *value, json_int_t more_ns)
+{
+    json_t *const run = run_of("gnndrive", "simulated");
+    (void)json_object_set_new(json_object_get(run, "config"), option, json_string(value));
+    raise_by(epoch_of(run, 0), "wall_ns", more_ns);
+    return run;
+}
+
+/* A default that changed: the option is named, and the values are compared all the same. */
+static void a_changed_default_is_named(void **state)
+{
+    (void)state;
+    struct gnn_facts base = {.count = 0}, head = {.count = 0};
+    struct gnn_changes changes = {.count = 0};
+    struct gnn_err err = {0};
+    add_run_of(&base, "usual", run_with("gnndrive.depth", "80", 0));
+    add_run_of(&base, "shallow", run_with("gnndrive.depth", "8", 3)); /* the job file sets 8 */
+    add_run_of(&head, "usual", run_with("gnndrive.depth", "8", 1));
+    add_run_of(&head, "shallow", run_with("gnndrive.depth", "8", 3));
+    assert_int_equal(head.count, 2); /* alike by now, and still two */
+    name(&base, "base");
+    name(&head, "head");
+    must(gnn_compare_exact(&base, &head, &changes, &err), &err);
+    assert_int_equal(changes.cells, 2);
+    assert_int_equal(changes.new_cells, 0);
+    assert_int_equal(changes.count, 2);
+    assert_int_equal(changes.of[0].kind, GNN_CHANGE_CONFIG);
+    assert_int_equal(changes.of[0].judgement, GNN_JUDGED_NOTE);
+    assert_string_equal(changes.of[0].cell, "gnndrive depth=80");
+    assert_string_equal(changes.of[0].name, "depth");
+    assert_string_equal(changes.of[0].base, "80");
+    assert_string_equal(changes.of[0].head, "8");
+    assert_int_equal(changes.of[1].kind, GNN_CHANGE_EXACT);
+    assert_string_equal(changes.of[1].name, "epoch 0 wall_ns");
+    gnn_changes_clear(&changes);
+    gnn_facts_clear(&base);
+    gnn_facts_clear(&head);
+}
+
+/* Options decide before the place in the job file: a grid that got one value more is compared value by value. Without a
+ * place, as in databases, a run with other options is another run. */
+static void options_decide_before_the_place(void **state)
+{
+    (void)state;
+    struct gnn_facts base = {.count = 0}, head = {.count = 0}, recorded = {.count = 0};
+    struct gnn_changes changes = {.count = 0};
+    struct gnn_err err = {0};
+    add_run_of(&base, "grid", run_with("memory", "8M", 1));
+    add_run_of(&base, "grid 2", run_with("memory", "16M", 2));
+    add_run_of(&head, "grid", run_with("memory", "4M", 0));
+    add_run_of(&head, "grid 2", run_with("memory", "8M", 1));
+    add_run_of(&head, "grid 3", run_with("memory", "16M", 2));
+    must(gnn_compare_exact(&base, &head, &changes, &err), &err);
+    assert_int_equal(changes.count, 0);
+    assert_int_equal(changes.new_cells, 1);
+    add_run(&recorded, run_with("memory", "8M", 1));
+    add_run(&recorded, run_with("memory", "32M", 1));
+    must(gnn_compare_exact(&recorded, &head, &changes, &err), &err);
+    assert_int_equal(changes.count, 1);
+    assert_int_equal(changes.of[0].kind, GNN_CHANGE_MISSING);
+    gnn_changes_clear(&changes);
+    gnn_facts_clear(&base);
+    gnn_facts_clear(&head);
+    gnn_facts_clear(&recorded);
+}
+
 /* A gate that compares nothing would be green for ever. */
 static void nothing_in_common_is_no_green(void **state)
 {
@@ -391,6 +462,37 @@ static void callgrind_files_that_are_none(void **state)
 
 /* ---- accepting ---- */
 
+/* An accepted count covers that change, within the tolerance, and neither a later one nor one from elsewhere. */
+static void an_accepted_count_covers_no_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *head;
+        bool covered;
+    } cases[] = {{"100000", "103000", true},  {"100100", "103100", true},  {"100000", "106000", false},
+                 {"100000", "101000", false}, {"103000", "106000", false}, {"97000", "103000", false}};
+    json_t *const accepted = json_array();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_facts base = {.count = 0}, head = {.count = 0};
+        struct gnn_changes changes = {.count = 0};
+        struct gnn_err err = {0};
+        give(&base, "total", cases[i].base);
+        give(&head, "total", cases[i].head);
+        must(gnn_compare_instructions(&base, &head, 0.005, &changes, &err), &err);
+        assert_int_equal(gnn_changes_red(&changes), 1);
+        if (i == 0)
+            must(gnn_changes_accept(&changes, accepted, "more checks", "aaa", "bbb", &err), &err);
+        else
+            gnn_changes_accept_known(&changes, accepted, 0.005);
+        if (gnn_changes_red(&changes) != (cases[i].covered ? 0 : 1))
+            fail_msg("case %zu: %u red", i, gnn_changes_red(&changes));
+        gnn_changes_clear(&changes);
+        gnn_facts_clear(&base);
+        gnn_facts_clear(&head);
+    }
+    json_decref(accepted);
+}
+
 static void what_is_accepted_is_so_once(void **state)
 {
     (void)state;
@@ -494,7 +596,7 @@ static void a_baseline_is_read_as_it_was_written(void **state)
     struct gnn_changes changes = {.count = 0};
     struct gnn_err err = {0};
     (void)snprintf(path, sizeof path, "%s/baseline.json", dir);
-    add_run(&facts, run_of("gnndrive", "simulated"));
+    add_run_of(&facts, "usual 2", run_of("gnndrive", "simulated"));
     add_run(&facts, run_of("ginex", "measured"));
     give(&facts, "total", "123456");
     name(&facts, path);
@@ -504,6 +606,8 @@ static void a_baseline_is_read_as_it_was_written(void **state)
     json_decref(accepted);
     must(gnn_baseline_read(path, &back, &accepted, &err), &err);
     assert_int_equal(back.count, 2);
+    assert_string_equal(back.cells[0].job, "usual 2");
+    assert_string_equal(back.cells[1].job, "");
     assert_string_equal(back.revision, "0123456789ab");
     assert_string_equal(gnn_kv_get(&back.instructions, "total"), "123456");
     assert_int_equal(json_array_size(accepted), 1);
@@ -595,12 +699,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(planted_changes),
         cmocka_unit_test(a_gone_run_is_red_and_a_new_one_is_not),
+        cmocka_unit_test(a_changed_default_is_named),
+        cmocka_unit_test(options_decide_before_the_place),
         cmocka_unit_test(nothing_in_common_is_no_green),
         cmocka_unit_test(values_that_do_not_repeat_are_red),
         cmocka_unit_test(cells_are_named_by_what_differs),
         cmocka_unit_test(instructions_have_a_tolerance),
         cmocka_unit_test(callgrind_counts_are_the_functions_own),
         cmocka_unit_test(callgrind_files_that_are_none),
+        cmocka_unit_test(an_accepted_count_covers_no_other),
         cmocka_unit_test(what_is_accepted_is_so_once),
         cmocka_unit_test(a_time_is_never_accepted),
         cmocka_unit_test(a_metric_that_is_gone_is_red),
