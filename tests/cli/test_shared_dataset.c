@@ -66,19 +66,19 @@ static void await_an_epoch(const struct tiny_runs *t)
     }
 }
 
-static void read_all(const char *path)
+/* Brings the first `share` thousandths of a file into the page cache, and no more. */
+static void read_thousandths(const char *path, uint64_t share)
 {
-    char *const buffer = malloc(1 << 20);
+    enum { PAGE = 4096 };
+    char page[PAGE];
+    struct stat info;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_non_null(buffer);
     assert_true(fd >= 0);
-    ssize_t bytes;
-    do {
-        bytes = read(fd, buffer, 1 << 20);
-        assert_true(bytes >= 0);
-    } while (bytes > 0);
+    assert_int_equal(fstat(fd, &info), 0);
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0); /* nothing is read ahead */
+    for (uint64_t at = 0; at < (uint64_t)info.st_size / 1000 * share; at += PAGE)
+        assert_true(pread(fd, page, PAGE, (off_t)at) > 0);
     assert_int_equal(close(fd), 0);
-    free(buffer);
 }
 
 static uint64_t resident_bytes(const char *path)
@@ -107,7 +107,7 @@ static void a_reader_of_a_capped_run_is_found(void **state)
         skip_test("no writable memory control group");
     const pid_t run = tiny_runs_start_training(t, WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered",
                                                         "--memory", "32M", "--evaluate", "never", LONG));
-    read_all(features(t, path));
+    read_thousandths(features(t, path), 1000);
     await_an_epoch(t);
     must(gnn_cache_evict(path, &err), &err);
     assert_true(resident_bytes(path) < 32 << 20);
@@ -118,10 +118,56 @@ static void a_reader_of_a_capped_run_is_found(void **state)
     tiny_runs_expect_reason(record, "invalid", "allows: another process read the dataset");
 }
 
+/* Direct reads are looked at after every epoch: a reader comes after the first. What it brings in of a file is no sign
+ * up to a hundredth. */
+static void a_reader_of_direct_files_is_found(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        uint64_t share;
+        int exit_status, observed;
+    } cases[] = {{5, 0, 1}, {20, 1, 0}};
+    char path[PATH];
+    if (!t->confined)
+        skip_test("direct reads may not be seen here"); /* as in cli/run: direct_reads_are_observed */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const pid_t run = tiny_runs_start_training(t, WORDS("--system", "gnndrive", "--evaluate", "never", LONG));
+        read_thousandths(features(t, path), cases[i].share);
+        assert_int_equal(process_wait(run), cases[i].exit_status);
+        json_t *const record = tiny_runs_last(t);
+        assert_int_equal(json_integer_value(json_object_get(record, "direct_asked")), 1);
+        assert_int_equal(json_integer_value(json_object_get(record, "direct_observed")), cases[i].observed);
+        if (cases[i].observed == 0)
+            tiny_runs_expect_reason(record, "invalid", "files they read came into the page cache");
+        else
+            json_decref(record);
+    }
+}
+
+/* What evaluations leave in the page cache between epochs is not the epochs'. */
+static void evaluations_are_no_readers(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char path[PATH];
+    int exit_status;
+    if (!t->confined)
+        skip_test("direct reads may not be seen here");
+    json_t *const record = tiny_runs_json(
+        t,
+        WORDS("--system", "gnndrive", "--evaluate", "each", "--dim", WIDE_TEXT, "--fanout", "15,15", "--epochs", "3"),
+        &exit_status);
+    assert_int_equal(exit_status, 0);
+    assert_int_equal(json_integer_value(json_object_get(record, "direct_observed")), 1);
+    assert_true(resident_bytes(features(t, path)) > 57000000 / 50); /* or the case would show nothing */
+    json_decref(record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reader_of_a_capped_run_is_found),
+        cmocka_unit_test(a_reader_of_direct_files_is_found),
+        cmocka_unit_test(evaluations_are_no_readers),
     };
     return cmocka_run_group_tests_name("shared_dataset", tests, set_up, tiny_runs_tear_down);
 }

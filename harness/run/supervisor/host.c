@@ -22,12 +22,12 @@ struct gnn_run_host {
     struct gnn_probe *probe;
     uint64_t start_ns, next_probe_ns;
     struct gnn_sample last_sample;
-    const struct gnn_intent *intent; /* NULL: the system is not open yet */
-    uint64_t resident_before[GNN_INTENT_FILES_MAX];
-    bool direct_looked;
+    const struct gnn_intent *intent;                /* NULL: the system is not open yet */
+    uint64_t resident_before[GNN_INTENT_FILES_MAX]; /* of the files, when the system was open or last evaluated */
 };
 
-enum { DIRECT_ONE_IN = 100 }; /* of a file read directly, at most this much is in the page cache afterwards */
+/* Of a file read directly, at most this part comes into the page cache. */
+enum { DIRECT_ONE_IN = 100 };
 
 enum gnn_status gnn_run_host_open(const struct gnn_run_config *config, const char *dataset_dir,
                                   struct gnn_run_host **out, struct gnn_err *err)
@@ -245,23 +245,29 @@ void gnn_run_host_observe_opened(struct gnn_run_host *host, const struct gnn_int
     }
 }
 
-void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_record *run)
+void gnn_run_host_observe_direct(const struct gnn_run_host *host, struct gnn_run_record *run)
 {
-    if (host == NULL || host->intent == NULL || host->direct_looked)
-        return;
-    host->direct_looked = true;
-    for (uint32_t i = 0; i < host->intent->file_count; i++) {
+    for (uint32_t i = 0; host != NULL && host->intent != NULL && i < host->intent->file_count; i++) {
         uint64_t file_bytes;
         if (!only_direct(&host->intent->files[i]))
             continue;
         const uint64_t now_bytes = resident_of(host->intent->files[i].path, &file_bytes);
-        const uint64_t few_bytes = file_bytes / DIRECT_ONE_IN;
-        if (now_bytes == GNN_UNKNOWN || host->resident_before[i] > few_bytes)
-            continue; /* unknown, or in the page cache for another reason */
-        if (now_bytes > few_bytes)
+        const uint64_t before_bytes = host->resident_before[i], few_bytes = file_bytes / DIRECT_ONE_IN;
+        if (now_bytes == GNN_UNKNOWN || before_bytes == GNN_UNKNOWN)
+            continue;
+        if (now_bytes > before_bytes + few_bytes)
             run->direct_observed = 0;
-        else if (run->direct_observed == -1)
-            run->direct_observed = 1;
+        else if (before_bytes <= few_bytes && run->direct_observed == -1)
+            run->direct_observed = 1; /* else the file was in the page cache for another reason */
+    }
+}
+
+void gnn_run_host_observe_evaluated(struct gnn_run_host *host)
+{
+    for (uint32_t i = 0; host != NULL && host->intent != NULL && i < host->intent->file_count; i++) {
+        uint64_t ignored;
+        if (only_direct(&host->intent->files[i]))
+            host->resident_before[i] = resident_of(host->intent->files[i].path, &ignored);
     }
 }
 

@@ -45,9 +45,12 @@ uint64_t gnn_run_host_stolen_ns(const struct gnn_run_host *host);
  * page cache for the start to be cold. intent must outlive the host. */
 void gnn_run_host_observe_opened(struct gnn_run_host *host, const struct gnn_intent *intent,
                                  struct gnn_run_record *run);
-/* Observes after the first epoch whether direct reads bypassed the page cache, and records the result. It is unknown if
- * a file was in the page cache before. Later calls do nothing, because an evaluation reads through the page cache. */
-void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_record *run);
+/* Observes after an epoch whether direct reads bypassed the page cache, and records the result. It stays unknown while
+ * a file is in the page cache for another reason. Once it is "no", it stays so. */
+void gnn_run_host_observe_direct(const struct gnn_run_host *host, struct gnn_run_record *run);
+/* Observes the same files after an evaluation, before the next epoch starts. An evaluation reads through the page
+ * cache, and what it left there is no sign. */
+void gnn_run_host_observe_evaluated(struct gnn_run_host *host);
 
 /* Raises *most_bytes to the bytes of the dataset that are in the page cache now. Does nothing without a memory limit,
  * or if this user does not see them. */

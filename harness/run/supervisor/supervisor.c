@@ -263,6 +263,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     case GNN_WIRE_ACCURACY:
         gnn_record_fill_accuracy(&m->as.accuracy, &s->pending);
         gnn_run_progress_accuracy(&s->progress, &m->as.accuracy);
+        gnn_run_host_observe_evaluated(s->host);
         return flush_epoch(s, err);
     case GNN_WIRE_SERIES:
         return take_series(s, &m->as.series, err);
