@@ -5,6 +5,7 @@
 #include "harness/dataset/commit.h"
 #include "harness/dataset/import_parts.h"
 #include "harness/dataset/kron.h"
+#include "harness/dataset/lock.h"
 #include "harness/dataset/read.h"
 #include "harness/dataset/recipe.h"
 #include "harness/dataset/widths.h"
@@ -242,32 +243,49 @@ static enum gnn_status add_features(struct generator *g, struct gnn_meta *have, 
     return status;
 }
 
-/* Adds those of the wanted widths, of features and of neighbour IDs, that the dataset at out_dir lacks; maybe none. */
+struct lacking {
+    bool features, ids;
+};
+
+/* Finds which of the wanted widths, of features and of neighbour IDs, the dataset at out_dir lacks. */
+static enum gnn_status find_lacking(const struct generator *g, struct gnn_meta *have, const struct gnn_meta *want,
+                                    struct lacking *out, struct gnn_err *err)
+{
+    const uint32_t dim = g->recipe.options.dim, id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
+    GNN_TRY(gnn_read_meta(g->job->out_dir, have, err));
+    GNN_TRY(gnn_check_same(g->job->out_dir, have, want, err));
+    *out = (struct lacking){.features = true, .ids = (have->id_widths & id_bytes) == 0};
+    for (uint32_t i = 0; i < have->dim_count; i++)
+        out->features = out->features && have->dims[i] != dim;
+    return GNN_OK;
+}
+
+/* Adds the widths that are lacking; the lock is held. Another process may have added them before. */
 static enum gnn_status add_widths(struct generator *g, struct gnn_meta *have, const struct gnn_meta *want,
                                   struct gnn_err *err)
 {
-    const uint32_t dim = g->recipe.options.dim, id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
-    bool has_features = false;
-    GNN_TRY(gnn_read_meta(g->job->out_dir, have, err));
-    GNN_TRY(gnn_check_same(g->job->out_dir, have, want, err));
-    for (uint32_t i = 0; i < have->dim_count; i++)
-        has_features = has_features || have->dims[i] == dim;
-    const bool has_ids = (have->id_widths & id_bytes) != 0;
-    if (!has_features)
+    struct lacking lacks;
+    GNN_TRY(find_lacking(g, have, want, &lacks, err));
+    if (lacks.features)
         GNN_TRY(add_features(g, have, err));
-    return has_ids ? GNN_OK : gnn_add_id_width(g->job, have, id_bytes, err);
+    return lacks.ids ? gnn_add_id_width(g->job, have, gnn_id_width_bytes(g->recipe.options.id_width), err) : GNN_OK;
 }
 
-/* Another process that adds a width has finished before meta is read, and the next one waits until meta is written. */
+/* Another process that adds a width has finished before meta is read, and the next one waits until meta is written.
+ * What is complete is not changed, and waits for nobody: nothing is ever taken away. */
 static enum gnn_status add_to_existing(struct generator *g, struct gnn_err *err)
 {
     struct gnn_meta *meta;
+    struct lacking lacks = {.features = false};
     int lock_fd = -1;
     GNN_NEW(meta, 2, err, "meta");
     struct gnn_meta *const have = &meta[0], *const want = &meta[1];
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
-    enum gnn_status status = gnn_dataset_lock(g->job, g->job->out_dir, &lock_fd, err);
-    GNN_NEXT(status, add_widths(g, have, want, err));
+    enum gnn_status status = find_lacking(g, have, want, &lacks, err);
+    if (status == GNN_OK && (lacks.features || lacks.ids)) {
+        status = gnn_dataset_lock(g->job, g->job->out_dir, &lock_fd, err);
+        GNN_NEXT(status, add_widths(g, have, want, err));
+    }
     if (lock_fd >= 0)
         (void)close(lock_fd);
     free(meta);

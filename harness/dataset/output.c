@@ -16,7 +16,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WRITE_BYTES_MAX = 16 << 20 /* in one call: a signal is seen between two */ };
@@ -244,27 +243,6 @@ enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *fi
     GNN_TRY(move_in(output, "meta", err));
     sync_directory(output->target);
     return GNN_OK;
-}
-
-enum gnn_status gnn_dataset_lock(const struct gnn_prepare_job *job, const char *dir, int *lock_fd, struct gnn_err *err)
-{
-    static const struct timespec nap = {.tv_nsec = INT64_C(50) * 1000 * 1000};
-    *lock_fd = -1;
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return gnn_out_errno(errno, "cannot open directory", dir, err);
-    enum gnn_status status = GNN_OK;
-    while (status == GNN_OK && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            break; /* a file system without locks: as it was before there were any */
-        status = gnn_job_stopped(job, "waiting for another preparation of this dataset", err);
-        (void)nanosleep(&nap, NULL);
-    }
-    if (status == GNN_OK)
-        *lock_fd = fd;
-    else
-        (void)close(fd);
-    return status;
 }
 
 void gnn_output_close(struct gnn_output *output)

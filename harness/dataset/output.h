@@ -57,12 +57,6 @@ GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output,
 /* Removes the partial directory unless it was committed, and releases its lock. Accepts a zeroed struct. */
 void gnn_output_close(struct gnn_output *output);
 
-/* Waits until no other process changes the dataset in dir, then locks it until *lock_fd is closed; *lock_fd is -1 after
- * an error. Without a file system that supports locks there is no lock. Returns GNN_ECANCELLED if the job is stopped
- * meanwhile. */
-GNN_MUST_CHECK enum gnn_status gnn_dataset_lock(const struct gnn_prepare_job *job, const char *dir, int *lock_fd,
-                                                struct gnn_err *err);
-
 /* ---- a file in it ---- */
 
 struct gnn_out_file; /* buffered, sequential */

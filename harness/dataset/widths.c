@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/widths.h"
 
+#include "harness/dataset/lock.h"
 #include "harness/dataset/read.h"
 #include "harness/graph/invariants.h"
 
@@ -137,8 +138,9 @@ static bool has_dims(const struct gnn_meta *have, const struct gnn_meta *want)
     return true;
 }
 
-static enum gnn_status add_if_absent(const struct gnn_prepare_job *job, const struct gnn_meta *want, uint32_t id_bytes,
-                                     struct gnn_meta *have, struct gnn_err *err)
+/* Reads the dataset that is there and finds whether it lacks the neighbour IDs. */
+static enum gnn_status find_lacking(const struct gnn_prepare_job *job, const struct gnn_meta *want, uint32_t id_bytes,
+                                    struct gnn_meta *have, bool *lacks, struct gnn_err *err)
 {
     struct gnn_err unread = {0};
     const bool dataset = gnn_read_meta(job->out_dir, have, &unread) == GNN_OK;
@@ -146,17 +148,31 @@ static enum gnn_status add_if_absent(const struct gnn_prepare_job *job, const st
         GNN_TRY(gnn_check_same(job->out_dir, have, want, err));
     if (!dataset || !has_dims(have, want))
         return gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", job->out_dir);
-    return (have->id_widths & id_bytes) != 0 ? GNN_OK : gnn_add_id_width(job, have, id_bytes, err);
+    *lacks = (have->id_widths & id_bytes) == 0;
+    return GNN_OK;
 }
 
+static enum gnn_status add_if_absent(const struct gnn_prepare_job *job, const struct gnn_meta *want, uint32_t id_bytes,
+                                     struct gnn_meta *have, struct gnn_err *err)
+{
+    bool lacks;
+    GNN_TRY(find_lacking(job, want, id_bytes, have, &lacks, err));
+    return lacks ? gnn_add_id_width(job, have, id_bytes, err) : GNN_OK;
+}
+
+/* What is complete waits for nobody; the rest is looked at once more under the lock. */
 enum gnn_status gnn_add_id_width_alone(const struct gnn_prepare_job *job, const struct gnn_meta *want,
                                        uint32_t id_bytes, struct gnn_err *err)
 {
     struct gnn_meta *have;
+    bool lacks = false;
     int lock_fd = -1;
     GNN_NEW(have, 1, err, "meta");
-    enum gnn_status status = gnn_dataset_lock(job, job->out_dir, &lock_fd, err);
-    GNN_NEXT(status, add_if_absent(job, want, id_bytes, have, err));
+    enum gnn_status status = find_lacking(job, want, id_bytes, have, &lacks, err);
+    if (status == GNN_OK && lacks) {
+        status = gnn_dataset_lock(job, job->out_dir, &lock_fd, err);
+        GNN_NEXT(status, add_if_absent(job, want, id_bytes, have, err));
+    }
     if (lock_fd >= 0)
         (void)close(lock_fd);
     free(have);
