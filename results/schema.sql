@@ -89,6 +89,10 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           --
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
+                          --
+                          -- 'accuracy.valid_split', 'accuracy.test_split': split of the dataset on whose nodes
+                          -- valid_accuracy and test_accuracy were computed. Another split than 'valid' and 'test'
+                          -- makes the run invalid
     value  TEXT,          -- NULL: this machine does not report the value
     PRIMARY KEY (run_id, key)
 ) STRICT;

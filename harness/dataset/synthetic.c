@@ -184,12 +184,13 @@ static enum gnn_status fill_nodes(struct gnn_world *world, struct gnn_synthetic 
     GNN_TRY(gnn_mem_alloc(world, "dataset", (uint64_t)nodes * sizeof(int32_t), GNN_MEM_PLAIN, &s->labels, err));
     gnn_recipe_labels(&s->recipe, 0, nodes, s->labels);
     struct gnn_split *const splits[] = {&s->dataset.train, &s->dataset.valid, &s->dataset.test};
+    static const char *const names[] = {"train", "valid", "test"};
     for (unsigned i = GNN_RECIPE_TRAIN; i <= GNN_RECIPE_TEST; i++) {
         const uint32_t count = gnn_recipe_split_count(&s->recipe, (enum gnn_recipe_split)i);
         const uint64_t bytes = (uint64_t)count * sizeof(gnn_node); /* an empty split still gets an address */
         GNN_TRY(gnn_mem_alloc(world, "dataset", gnn_max_u64(bytes, 1), GNN_MEM_PLAIN, &s->splits[i], err));
         gnn_recipe_split(&s->recipe, (enum gnn_recipe_split)i, s->splits[i]);
-        *splits[i] = (struct gnn_split){.nodes = s->splits[i], .count = count};
+        *splits[i] = (struct gnn_split){.nodes = s->splits[i], .count = count, .name = names[i]};
     }
     return GNN_OK;
 }

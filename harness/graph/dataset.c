@@ -233,9 +233,9 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
         GNN_TRY(load(world, d, loaded[i], &d->memory[i], err));
     p->indptr = d->memory[INDPTR];
     p->labels = d->memory[LABELS];
-    p->train = (struct gnn_split){d->memory[TRAIN], d->meta.train_count};
-    p->valid = (struct gnn_split){d->memory[VALID], d->meta.valid_count};
-    p->test = (struct gnn_split){d->memory[TEST], d->meta.test_count};
+    p->train = (struct gnn_split){d->memory[TRAIN], d->meta.train_count, loaded[TRAIN]};
+    p->valid = (struct gnn_split){d->memory[VALID], d->meta.valid_count, loaded[VALID]};
+    p->test = (struct gnn_split){d->memory[TEST], d->meta.test_count, loaded[TEST]};
     return check_contents(d, err);
 }
 

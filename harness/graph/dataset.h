@@ -11,6 +11,7 @@
 struct gnn_split {
     const gnn_node *nodes; /* ascending */
     uint32_t count;
+    const char *name; /* "train", "valid" or "test", a literal */
 };
 
 struct gnn_dataset {

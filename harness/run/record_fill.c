@@ -346,6 +346,15 @@ void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_r
     out->test_hits_10 = wire->test_links.hits_10;
 }
 
+enum gnn_status gnn_record_fill_splits(const struct gnn_wire_accuracy *wire, struct gnn_run_record *run,
+                                       struct gnn_err *err)
+{
+    if (wire->links)
+        return GNN_OK;
+    GNN_TRY(gnn_kv_set(&run->environment, GNN_VALID_SPLIT_KEY, wire->valid_split, err));
+    return gnn_kv_set(&run->environment, GNN_TEST_SPLIT_KEY, wire->test_split, err);
+}
+
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                            const struct gnn_group_reading *after, uint64_t stolen_ns, struct gnn_record_epoch *out)
 {

@@ -28,6 +28,9 @@ GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_open
 
 /* Fills accuracies, or the ranks of link prediction. */
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out);
+/* Adds to the environment the names of the splits that were evaluated; nothing for links. GNN_ENOMEM. */
+GNN_MUST_CHECK enum gnn_status gnn_record_fill_splits(const struct gnn_wire_accuracy *wire, struct gnn_run_record *run,
+                                                      struct gnn_err *err);
 
 /* Fills a finished epoch. before and after: the group's readings around it. stolen_ns: time that a hypervisor took from
  * all cores between them; GNN_UNKNOWN: not reported. */

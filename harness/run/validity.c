@@ -62,6 +62,18 @@ static bool trained_as_sampled(const struct context *c)
                   c->facts->trained_otherwise_epoch);
 }
 
+/* The accuracies of a run are those of the splits that their columns name. */
+static bool evaluated_as_named(const struct context *c)
+{
+    static const char *const names[][2] = {{GNN_VALID_SPLIT_KEY, "valid"}, {GNN_TEST_SPLIT_KEY, "test"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *const found = gnn_kv_get(&c->run->environment, names[i][0]);
+        if (found != NULL && strcmp(found, names[i][1]) != 0)
+            return BROKEN(c, "%s_accuracy was computed on the nodes of the split %s", names[i][1], found);
+    }
+    return true;
+}
+
 static bool loss_finite(const struct context *c)
 {
     if (gnn_compute_is_modelled(c->config))
@@ -245,10 +257,10 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {all_epochs,     batches_counted, seeds_counted,       trained_as_sampled,
-                                   loss_finite,    cap_respected,   started_cold,        cache_within_cap,
-                                   misses_read,    stayed_direct,   device_moved,        stages_accounted,
-                                   work_explained, prepared_within, device_within_epoch, not_killed};
+static check_fn *const checks[] = {
+    all_epochs,       batches_counted, seeds_counted,    trained_as_sampled,  evaluated_as_named, loss_finite,
+    cap_respected,    started_cold,    cache_within_cap, misses_read,         stayed_direct,      device_moved,
+    stages_accounted, work_explained,  prepared_within,  device_within_epoch, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -9,6 +9,10 @@
 /* Name of the figure of an epoch that counts the seeds trained. */
 #define GNN_FIGURE_SEEDS "trained_seeds"
 
+/* Facts of the environment: which split of the dataset the accuracies were computed on. */
+#define GNN_VALID_SPLIT_KEY "accuracy.valid_split"
+#define GNN_TEST_SPLIT_KEY "accuracy.test_split"
+
 /* What the checks need in addition to the record. */
 struct gnn_validity_facts {
     uint64_t batches_expected, seeds_expected; /* of an epoch, from harness/system/intent.h; may be unknown */

@@ -108,10 +108,13 @@ struct gnn_link_quality {
     double hits_1, hits_3, hits_10; /* as mrr */
 };
 
+enum { GNN_WIRE_SPLIT = 8 };
+
 struct gnn_wire_accuracy {
     uint64_t epoch;
-    double valid, test; /* shares in [0, 1]; NAN if the split is empty */
-    bool links;         /* the task has link rankings instead: */
+    double valid, test;                                           /* shares in [0, 1]; NAN if the split is empty */
+    char valid_split[GNN_WIRE_SPLIT], test_split[GNN_WIRE_SPLIT]; /* names of the evaluated splits; "" for links */
+    bool links;                                                   /* the task has link rankings instead: */
     struct gnn_link_quality valid_links, test_links;
 };
 

@@ -89,6 +89,23 @@ static void train_something_else(struct fixture *f)
     f->facts.trained_otherwise_epoch = 1;
 }
 
+static void set_split(struct fixture *f, const char *key, const char *value)
+{
+    assert_int_equal(gnn_kv_set(&f->run.environment, key, value, NULL), GNN_OK);
+}
+
+static void test_accuracy_on_training_nodes(struct fixture *f)
+{
+    set_split(f, "accuracy.valid_split", "valid");
+    set_split(f, "accuracy.test_split", "train");
+}
+
+static void valid_accuracy_on_test_nodes(struct fixture *f)
+{
+    set_split(f, "accuracy.valid_split", "test");
+    set_split(f, "accuracy.test_split", "test");
+}
+
 static void loss_not_a_number(struct fixture *f)
 {
     f->run.epochs[1].loss = (double)NAN;
@@ -267,6 +284,8 @@ static const struct {
     {forget_the_seeds, "epoch 0 trained 0 seeds"},
     {too_many_seeds_for_max_batches, "12072 seeds, expected 30"},
     {train_something_else, "epoch 1 trained other blocks than it sampled"},
+    {test_accuracy_on_training_nodes, "test_accuracy was computed on the nodes of the split train"},
+    {valid_accuracy_on_test_nodes, "valid_accuracy was computed on the nodes of the split test"},
     {loss_not_a_number, "the loss of epoch 1"},
     {loss_infinite, "the loss of epoch 0"},
     {cap_not_set, "read back as"},
@@ -314,6 +333,12 @@ static void each_broken_invariant_is_found(void **state)
 static void leave(struct fixture *f)
 {
     (void)f;
+}
+
+static void both_splits_evaluated(struct fixture *f)
+{
+    set_split(f, "accuracy.valid_split", "valid");
+    set_split(f, "accuracy.test_split", "test");
 }
 
 static void within_one_percent(struct fixture *f)
@@ -451,6 +476,7 @@ static void sound_runs_pass(void **state)
 {
     (void)state;
     void (*const variants[])(struct fixture * f) = {leave,
+                                                    both_splits_evaluated,
                                                     within_one_percent,
                                                     gpu_all_the_epoch,
                                                     counters_lag,

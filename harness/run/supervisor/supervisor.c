@@ -262,6 +262,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         return GNN_OK;
     case GNN_WIRE_ACCURACY:
         gnn_record_fill_accuracy(&m->as.accuracy, &s->pending);
+        GNN_TRY(gnn_record_fill_splits(&m->as.accuracy, s->run, err));
         gnn_run_progress_accuracy(&s->progress, &m->as.accuracy);
         gnn_run_host_observe_evaluated(s->host);
         return flush_epoch(s, err);

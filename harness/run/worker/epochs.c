@@ -287,6 +287,15 @@ static enum gnn_status evaluate_links(struct gnn_run_worker *w, uint64_t epoch, 
     return GNN_OK;
 }
 
+/* Evaluates the nodes of a split, and notes which split it was. */
+static enum gnn_status evaluate_nodes(const struct gnn_run_worker *w, const struct gnn_split *split, double *accuracy,
+                                      char name[GNN_WIRE_SPLIT], struct gnn_err *err)
+{
+    assert(strlen(split->name) < GNN_WIRE_SPLIT);
+    (void)snprintf(name, GNN_WIRE_SPLIT, "%s", split->name);
+    return gnn_evaluate_split(&w->env, split, accuracy, err);
+}
+
 static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     const bool last = epoch + 1 == w->workload.epochs;
@@ -302,8 +311,8 @@ static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, 
     struct gnn_wire_message message = {0};
     struct gnn_wire_accuracy *const a = &message.as.accuracy;
     a->epoch = epoch;
-    GNN_TRY(gnn_evaluate_split(&w->env, &w->dataset->valid, &a->valid, err));
-    GNN_TRY(gnn_evaluate_split(&w->env, &w->dataset->test, &a->test, err));
+    GNN_TRY(evaluate_nodes(w, &w->dataset->valid, &a->valid, a->valid_split, err));
+    GNN_TRY(evaluate_nodes(w, &w->dataset->test, &a->test, a->test_split, err));
     gnn_control_send(&message, GNN_WIRE_ACCURACY);
     return GNN_OK;
 }

@@ -191,6 +191,7 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
     d->indptr = NULL;
     d->labels = NULL;
     d->train.nodes = d->valid.nodes = d->test.nodes = NULL;
+    d->train.name = d->valid.name = d->test.name = NULL;
     (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s", gnn_machine_profile_digest(w->machine));
     (void)snprintf(opened->costs_digest, sizeof opened->costs_digest, "%s", gnn_machine_costs_digest(w->machine));
     for (uint32_t i = 0; w->env.model != NULL && i < gnn_model_param_count(w->env.model); i++) {

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Accuracies worked out by hand, on a graph whose splits differ in difficulty: an accuracy of the wrong split is
+ * another number. */
+#include "tests/support/data_files.h"
+#include "tests/support/process.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { TRAIN = 16, VALID = 8, TEST = 8, NODES = TRAIN + VALID + TEST };
+
+/* Every node is its own and only neighbour. Its row is one of two unit vectors, and a training node's class is the
+ * vector's number. So a trained model answers with the vector's number. By that rule 2 of the 8 validation nodes and 5
+ * of the 8 test nodes have the class of their vector, the others have the other one. */
+static bool has_its_class(int node)
+{
+    return node < TRAIN || (node < TRAIN + VALID ? node - TRAIN < 2 : node - TRAIN - VALID < 5);
+}
+
+static void write_graph(const char *in)
+{
+    int64_t edges[2 * NODES], labels[NODES], ids[NODES];
+    float rows[NODES][2] = {{0}};
+    for (int v = 0; v < NODES; v++) {
+        const int vector = v % 2;
+        edges[v] = edges[NODES + v] = ids[v] = v;
+        rows[v][vector] = 1;
+        labels[v] = has_its_class(v) ? vector : 1 - vector;
+    }
+    assert_int_equal(mkdir(in, 0777), 0);
+    data_write_npy(in, "edge_index.npy", "<i8", "(2, 32)", edges, sizeof edges);
+    data_write_npy(in, "node_feat.npy", "<f4", "(32, 2)", rows, sizeof rows);
+    data_write_npy(in, "node_label.npy", "<i8", "(32,)", labels, sizeof labels);
+    data_write_npy(in, "train_idx.npy", "<i8", "(16,)", ids, TRAIN * sizeof *ids);
+    data_write_npy(in, "valid_idx.npy", "<i8", "(8,)", ids + TRAIN, VALID * sizeof *ids);
+    data_write_npy(in, "test_idx.npy", "<i8", "(8,)", ids + TRAIN + VALID, TEST * sizeof *ids);
+}
+
+/* Imports the graph into dir/data/two and trains on it; the caller frees the record. */
+static json_t *train(const char *dir, const char *evaluate)
+{
+    static bool prepared;
+    if (!prepared) {
+        char in[DATA_PATH];
+        write_graph(data_path(in, dir, "in"));
+        process_expect(process_shell("%s prepare two --from %s --data %s/data --quiet", process_program(), in, dir), 0,
+                       "", "import");
+        prepared = true;
+    }
+    struct process_result r =
+        process_shell("%s run --system pygplus --dataset two --data %s/data --db %s/runs.db --model sage --fanout 2 "
+                      "--batch 8 --hidden 8 --dropout 0 --lr 0.05 --epochs 40 --evaluate %s --quiet --json",
+                      process_program(), dir, dir, evaluate);
+    json_t *const run = json_loads(r.out, 0, NULL);
+    if (run == NULL || r.exit_status != 0)
+        print_error("exit %d: %s\n", r.exit_status, r.err);
+    assert_int_equal(r.exit_status, 0);
+    assert_non_null(run);
+    process_free(&r);
+    return run;
+}
+
+static double number_of(const json_t *epoch, const char *key)
+{
+    const json_t *const value = json_object_get(epoch, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void expect_accuracies(const json_t *epoch)
+{
+    assert_true(number_of(epoch, "train_accuracy") == 1.0); /* without dropout: the rule was learned */
+    assert_true(number_of(epoch, "valid_accuracy") == 2.0 / 8);
+    assert_true(number_of(epoch, "test_accuracy") == 5.0 / 8);
+}
+
+static void accuracies_are_those_of_their_splits(void **state)
+{
+    json_t *const run = train(*state, "last");
+    const json_t *const epochs = json_object_get(run, "epochs"), *const environment =
+                                                                     json_object_get(run, "environment");
+    assert_int_equal(json_array_size(epochs), 40);
+    assert_true(isnan(number_of(json_array_get(epochs, 38), "test_accuracy")));
+    expect_accuracies(json_array_get(epochs, 39));
+    assert_string_equal(json_string_value(json_object_get(environment, "accuracy.valid_split")), "valid");
+    assert_string_equal(json_string_value(json_object_get(environment, "accuracy.test_split")), "test");
+    json_decref(run);
+}
+
+static void each_epoch_has_the_same_splits(void **state)
+{
+    json_t *const run = train(*state, "each");
+    const json_t *const epochs = json_object_get(run, "epochs");
+    expect_accuracies(json_array_get(epochs, 39));
+    expect_accuracies(json_array_get(epochs, 38));
+    json_decref(run);
+}
+
+/* What is not evaluated names no split. */
+static void without_an_evaluation_no_split_is_named(void **state)
+{
+    json_t *const run = train(*state, "never");
+    assert_null(json_object_get(json_object_get(run, "environment"), "accuracy.test_split"));
+    assert_true(isnan(number_of(json_array_get(json_object_get(run, "epochs"), 39), "test_accuracy")));
+    json_decref(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accuracies_are_those_of_their_splits),
+        cmocka_unit_test(each_epoch_has_the_same_splits),
+        cmocka_unit_test(without_an_evaluation_no_split_is_named),
+    };
+    return cmocka_run_group_tests_name("evaluation", tests, data_set_up, data_tear_down);
+}
