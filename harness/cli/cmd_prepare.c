@@ -22,7 +22,7 @@
 struct prepare_config {
     char data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX], from[GNN_TEXT_MAX], split[GNN_TEXT_MAX], recipe[GNN_TEXT_MAX];
     uint32_t format, scale_divisor;
-    bool check, quick, quiet;
+    bool check, quick, add_checksums, quiet;
 };
 
 #define OPTION(...) GNN_OPTION(prepare_config, __VA_ARGS__)
@@ -43,6 +43,8 @@ static const struct gnn_option prepare_table[] = {
     OPTION("check", BOOL, check, "no",
            .help = "Verify checksums and invariants of the named dataset; change nothing"),
     OPTION("quick", BOOL, quick, "no", .help = "Check only meta and file sizes, with --check"),
+    OPTION("add-checksums", BOOL, add_checksums, "no",
+           .help = "Add checksums of blocks to the named dataset, which an earlier build prepared without them"),
     OPTION("quiet", BOOL, quiet, "no", .help = "Print no progress"),
     {.name = NULL},
 };
@@ -102,6 +104,9 @@ static enum gnn_status check_together(const struct request *r, struct gnn_err *e
     const bool import = r->config.from[0] != '\0';
     if (r->config.quick && !r->config.check)
         return gnn_fail(err, GNN_EUSAGE, "prepare: --quick goes with --check");
+    if (r->config.add_checksums && (r->config.check || import || r->config.recipe[0] != '\0'))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "prepare: --add-checksums changes nothing else: leave out --check, --from and --recipe");
     if (r->for_import[0] != '\0' && !import)
         return gnn_fail(err, GNN_EUSAGE, "prepare: --%s is for imports; name the input with --from", r->for_import);
     if (r->for_generate[0] != '\0' && import)
@@ -210,10 +215,12 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
     choose_dir(r);
     if (r->config.check)
         return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, stop, err);
-    if (r->config.recipe[0] != '\0')
-        GNN_TRY(gnn_cli_check_recipe(r->config.recipe, err));
     const struct gnn_prepare_job job = {
         .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = stop};
+    if (r->config.add_checksums)
+        return gnn_prepare_add_checksums(&job, err);
+    if (r->config.recipe[0] != '\0')
+        GNN_TRY(gnn_cli_check_recipe(r->config.recipe, err));
     if (names_directory(r))
         return add_widths(r, &job, err);
     GNN_TRY(make_parent(r, err));
@@ -238,7 +245,8 @@ static const struct gnn_help_page page = {
         "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]               generate by a recipe\n"
         "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap|triples [OPTION...] import\n"
         "       oocgnn prepare DIR [--dim D] [--id-bytes 4|8]                             add a width to a dataset\n"
-        "       oocgnn prepare DATASET|DIR --check [--quick]                              verify\n\n",
+        "       oocgnn prepare DATASET|DIR --check [--quick]                              verify\n"
+        "       oocgnn prepare DATASET|DIR --add-checksums                                add checksums of blocks\n\n",
     .parts = {{NULL, prepare_table}, {"generating", gnn_generate_table}, {"importing", gnn_import_table}}};
 
 int gnn_cmd_prepare(int argc, char **argv)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* `oocgnn prepare --check`: every claim of a dataset's meta against its files, in one pass over each. */
 #include "harness/base/id_width.h"
+#include "harness/dataset/blocks.h"
 #include "harness/dataset/output.h"
 #include "harness/dataset/read.h"
 #include "harness/graph/invariants.h"
+#include "harness/storage/block_sums.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 enum { CHUNK_BYTES = 4 << 20 };
+_Static_assert(CHUNK_BYTES % GNN_BLOCK_BYTES == 0, "a chunk has whole blocks");
 
 struct check {
     const char *dir;
@@ -25,10 +28,11 @@ struct check {
     uint64_t *indptr; /* (node_count + 1), once loaded */
     int32_t *labels;  /* (node_count) */
     gnn_node *splits[3];
-    char *chunk;       /* CHUNK_BYTES */
-    uint32_t dim;      /* of the features file that is being read */
-    uint32_t id_bytes; /* of the file of lists */
-    uint64_t lines;    /* of the file of names, so far */
+    char *chunk;              /* CHUNK_BYTES */
+    uint32_t dim;             /* of the features file that is being read */
+    uint32_t id_bytes;        /* of the file of lists */
+    uint64_t lines;           /* of the file of names, so far */
+    struct gnn_blocks blocks; /* of the file that is being read */
 };
 
 /* ---- sizes ---- */
@@ -115,6 +119,18 @@ static enum gnn_status visit_split(struct check *c, const void *items, uint64_t 
     return GNN_OK;
 }
 
+/* A chunk that starts at `offset_bytes` against the checksums of its blocks. */
+static enum gnn_status compare_blocks(const struct check *c, uint64_t offset_bytes, uint64_t bytes, const char *path,
+                                      struct gnn_err *err)
+{
+    if (c->blocks.sums == NULL)
+        return GNN_OK;
+    for (uint64_t at = 0; at < bytes; at += GNN_BLOCK_BYTES)
+        GNN_TRY(gnn_blocks_compare(&c->blocks, path, (offset_bytes + at) / GNN_BLOCK_BYTES, c->chunk + at,
+                                   gnn_min_u64(bytes - at, GNN_BLOCK_BYTES), err));
+    return GNN_OK;
+}
+
 static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_meta_file *file, uint32_t item_bytes,
                                     visit_fn *visit, struct gnn_checksum *checksum, const char *path,
                                     struct gnn_err *err)
@@ -132,6 +148,7 @@ static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_me
                             file->bytes);
         assert(got == ask);
         gnn_checksum_add(checksum, c->chunk, got);
+        GNN_TRY(compare_blocks(c, done, got, path, err));
         GNN_TRY(visit(c, c->chunk, done / item_bytes, got / item_bytes, path, err));
         done += got;
         GNN_TRY(gnn_ticker_set(&ticker, done, err));
@@ -155,7 +172,9 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
     GNN_TRY(gnn_open_regular(path, &fd, err));
     struct gnn_checksum *checksum = NULL;
     enum gnn_status status = gnn_checksum_open(&checksum, err);
+    GNN_NEXT(status, gnn_blocks_open(c->dir, c->meta, name, &c->blocks, err));
     GNN_NEXT(status, visit_chunks(c, fd, file, item_bytes, visit, checksum, path, err));
+    gnn_blocks_close(&c->blocks);
     gnn_checksum_close(checksum);
     (void)close(fd);
     return status;

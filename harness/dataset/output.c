@@ -4,6 +4,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/id_width.h"
 #include "harness/base/units.h"
+#include "harness/storage/block_sums.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -235,14 +236,24 @@ static enum gnn_status move_in(const struct gnn_output *output, const char *name
     return GNN_OK;
 }
 
-enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file, const struct gnn_meta *meta,
-                                       struct gnn_err *err)
+enum gnn_status gnn_output_commit_files(struct gnn_output *output, const char *const *files, uint32_t count,
+                                        const struct gnn_meta *meta, struct gnn_err *err)
 {
     GNN_TRY(write_meta(output, meta, err));
-    GNN_TRY(move_in(output, file, err)); /* harmless until meta lists it */
+    for (uint32_t i = 0; i < count; i++)
+        GNN_TRY(move_in(output, files[i], err)); /* harmless until meta lists it */
     GNN_TRY(move_in(output, "meta", err));
     sync_directory(output->target);
     return GNN_OK;
+}
+
+enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file, const struct gnn_meta *meta,
+                                       struct gnn_err *err)
+{
+    char blocks[GNN_META_NAME];
+    const char *const files[] = {file, blocks};
+    gnn_meta_blocks_name(file, blocks);
+    return gnn_output_commit_files(output, files, gnn_meta_blocks(meta, file) != NULL ? 2 : 1, meta, err);
 }
 
 void gnn_output_close(struct gnn_output *output)
@@ -258,15 +269,17 @@ void gnn_output_close(struct gnn_output *output)
 /* ---- a file in it ---- */
 
 struct gnn_out_file {
+    struct gnn_output *output;
     const struct gnn_prepare_job *job;
     enum gnn_out_kind kind;
     int fd;
     int direct_fd;        /* past the page cache; -1: the file system has none */
     atomic_bool buffered; /* nothing is written past the page cache any more */
-    char name[32];
+    char name[GNN_META_NAME];
     char path[GNN_OUTPUT_PATH + 64];
     uint64_t written_bytes;
     struct gnn_checksum *checksum; /* NULL: none wanted */
+    struct gnn_block_sums *blocks; /* likewise */
     uint64_t used, room;
     char *buffer;
 };
@@ -280,6 +293,7 @@ static void out_close(struct gnn_out_file *file)
     if (file->direct_fd >= 0)
         (void)close(file->direct_fd);
     gnn_checksum_close(file->checksum);
+    gnn_block_sums_close(file->blocks);
     free(file->buffer);
     free(file);
 }
@@ -290,6 +304,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     assert(buffer_bytes >= 4096);
     struct gnn_out_file *file;
     GNN_NEW(file, 1, err, "file %s", name);
+    file->output = output;
     file->job = output->job;
     file->kind = kind;
     file->room = buffer_bytes;
@@ -305,6 +320,8 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
         status = gnn_fail(err, GNN_ENOMEM, "buffer of %s", name);
     else if (kind == GNN_OUT_DATASET)
         status = gnn_checksum_open(&file->checksum, err);
+    if (status == GNN_OK && kind == GNN_OUT_DATASET && gnn_meta_is_blocked(name))
+        status = gnn_block_sums_open(&file->blocks, err);
     return GNN_OPENED(status, file, out, out_close);
 }
 
@@ -354,6 +371,8 @@ void gnn_out_add(struct gnn_out_file *file, const void *data, uint64_t bytes)
     file->written_bytes += bytes;
     if (file->checksum != NULL)
         gnn_checksum_add(file->checksum, data, bytes);
+    if (file->blocks != NULL)
+        gnn_block_sums_add(file->blocks, data, bytes);
 }
 
 static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
@@ -398,6 +417,20 @@ enum gnn_status gnn_out_ids(struct gnn_out_file *file, const gnn_node *ids, uint
     return GNN_OK;
 }
 
+enum gnn_status gnn_out_blocks(struct gnn_output *output, const char *name, struct gnn_block_sums *blocks,
+                               struct gnn_meta *meta, struct gnn_err *err)
+{
+    char file[GNN_META_NAME], text[GNN_CHECKSUM_TEXT];
+    const uint64_t *sums;
+    uint64_t count;
+    gnn_meta_blocks_name(name, file);
+    GNN_TRY(gnn_block_sums_end(blocks, &sums, &count, err));
+    gnn_checksum_of(sums, count * sizeof *sums, text);
+    GNN_TRY(gnn_out_array(output, file, count > 0 ? (const void *)sums : "", count * sizeof *sums, GNN_OUT_META, NULL,
+                          err));
+    return gnn_meta_set_blocks(meta, name, text, err);
+}
+
 enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
                             struct gnn_err *err)
 {
@@ -412,6 +445,8 @@ enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, s
         gnn_checksum_text(file->checksum, text);
         gnn_meta_add_file(meta, file->name, file->written_bytes, text);
     }
+    if (status == GNN_OK && file->blocks != NULL)
+        status = gnn_out_blocks(file->output, file->name, file->blocks, meta, err);
     out_close(file);
     return status;
 }

@@ -50,10 +50,14 @@ GNN_MUST_CHECK enum gnn_status gnn_output_open(const struct gnn_prepare_job *job
 /* Writes meta, syncs and renames the partial directory to target. Returns GNN_EUSAGE if target exists. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta,
                                                  struct gnn_err *err);
-/* Moves one finished file and the new meta into the existing dataset at target. Returns errors of writing and
- * renaming. */
+/* Moves a finished dataset file, the checksums of its blocks, and the new meta into the existing dataset at target.
+ * Returns errors of writing and renaming. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file,
                                                       const struct gnn_meta *meta, struct gnn_err *err);
+/* The same for `count` finished files of any kind. */
+GNN_MUST_CHECK enum gnn_status gnn_output_commit_files(struct gnn_output *output, const char *const *files,
+                                                       uint32_t count, const struct gnn_meta *meta,
+                                                       struct gnn_err *err);
 /* Removes the partial directory unless it was committed, and releases its lock. Accepts a zeroed struct. */
 void gnn_output_close(struct gnn_output *output);
 
@@ -62,8 +66,8 @@ void gnn_output_close(struct gnn_output *output);
 struct gnn_out_file; /* buffered, sequential */
 
 enum gnn_out_kind {
-    GNN_OUT_DATASET, /* checksummed and synced */
-    GNN_OUT_META,    /* synced */
+    GNN_OUT_DATASET, /* checksummed and synced; a large one also block by block (storage/block_sums.h) */
+    GNN_OUT_META,    /* synced: meta, and checksums of blocks */
     GNN_OUT_SPILL,   /* read back and removed by this process: neither */
 };
 
@@ -88,9 +92,17 @@ void gnn_out_add(struct gnn_out_file *file, const void *data, uint64_t bytes);
 GNN_MUST_CHECK enum gnn_status gnn_out_ids(struct gnn_out_file *file, const gnn_node *ids, uint64_t count,
                                            uint32_t id_bytes, struct gnn_err *err);
 /* Closes the file and returns status, the result of writing it. If that is GNN_OK, first flushes and syncs the file,
- * and enters size and checksum of a dataset file into meta (NULL for other kinds). After an error file may be NULL. */
+ * and enters size and checksum of a dataset file into meta (NULL for other kinds). The checksums of the blocks of a
+ * large one are written to a file next to it. After an error file may be NULL. */
 GNN_MUST_CHECK enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
                                            struct gnn_err *err);
+
+/* Ends the checksums of the blocks of dataset file `name`, writes them to blocks-NAME, and enters that file into
+ * meta. */
+struct gnn_block_sums;
+GNN_MUST_CHECK enum gnn_status gnn_out_blocks(struct gnn_output *output, const char *name,
+                                              struct gnn_block_sums *blocks, struct gnn_meta *meta,
+                                              struct gnn_err *err);
 
 /* Writes a whole array as file `name`. meta is NULL unless the kind is GNN_OUT_DATASET. */
 GNN_MUST_CHECK enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data,

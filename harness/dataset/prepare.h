@@ -187,10 +187,15 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source
 
 /* ---- checking ---- */
 
-/* Checks an existing dataset: meta and sizes. With `full` it also checks every checksum, offset, node ID, order inside
- * lists, label and split. Memory: at most 12 B per node. Returns GNN_EFORMAT or GNN_ESHORT, which name the file, the
- * expected and the found value, or GNN_ECANCELLED. */
+/* Checks an existing dataset: meta and sizes. With `full` it also checks every checksum, of files and of blocks, every
+ * offset, node ID, order inside lists, label and split. Memory: at most 12 B per node. Returns GNN_EFORMAT or
+ * GNN_ESHORT, which name the file, the expected and the found value, or GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress,
                                                  void *progress_ctx, const atomic_bool *stop, struct gnn_err *err);
+
+/* Adds the checksums of blocks (storage/block_sums.h) that the dataset in job->out_dir lacks, which earlier builds did
+ * not write. Nothing else changes. Returns GNN_EFORMAT if a file differs from its checksum in meta, GNN_ENOENT if there
+ * is no dataset, or errors of reading and writing. */
+GNN_MUST_CHECK enum gnn_status gnn_prepare_add_checksums(const struct gnn_prepare_job *job, struct gnn_err *err);
 
 #endif

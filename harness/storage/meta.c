@@ -132,6 +132,44 @@ void gnn_meta_add_param(struct gnn_meta *meta, const char *key, const char *form
     va_end(args);
 }
 
+void gnn_meta_blocks_name(const char *name, char text[GNN_META_NAME])
+{
+    const int length = snprintf(text, GNN_META_NAME, "blocks-%s", name);
+    assert(length > 0);
+    assert(length < GNN_META_NAME);
+}
+
+static void blocks_key(const char *name, char key[sizeof((struct gnn_meta_param *)0)->key])
+{
+    (void)snprintf(key, sizeof((struct gnn_meta_param *)0)->key, "blocks.%s", name);
+}
+
+const char *gnn_meta_blocks(const struct gnn_meta *meta, const char *name)
+{
+    char key[sizeof meta->params[0].key];
+    blocks_key(name, key);
+    return gnn_meta_param(meta, key);
+}
+
+enum gnn_status gnn_meta_set_blocks(struct gnn_meta *meta, const char *name, const char *checksum, struct gnn_err *err)
+{
+    char key[sizeof meta->params[0].key];
+    blocks_key(name, key);
+    assert(strlen(checksum) < GNN_CHECKSUM_TEXT);
+    for (uint32_t i = 0; i < meta->param_count; i++)
+        if (strcmp(meta->params[i].key, key) == 0) {
+            (void)snprintf(meta->params[i].value, sizeof meta->params[i].value, "%s", checksum);
+            return GNN_OK;
+        }
+    if (meta->param_count == GNN_META_PARAMS_MAX)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "meta of %s has %d parameters, the most there may be: no room for %s; remove parameters that "
+                        "you added to it",
+                        meta->name, GNN_META_PARAMS_MAX, key);
+    gnn_meta_add_param(meta, key, "%s", checksum);
+    return GNN_OK;
+}
+
 /* The width in a features file's name, 0 for any other name. */
 static uint32_t features_dim(const char *name)
 {
@@ -142,6 +180,16 @@ static uint32_t features_dim(const char *name)
     if (gnn_parse_u64(name + sizeof prefix - 1, &dim, NULL) != GNN_OK || dim == 0 || dim > GNN_DIM_MAX)
         return 0;
     return (uint32_t)dim;
+}
+
+bool gnn_meta_is_blocked(const char *name)
+{
+    bool found = features_dim(name) > 0;
+    for (int i = 0; i < ID_WIDTHS; i++)
+        found = found || strcmp(name, gnn_meta_indices_name(id_widths[i])) == 0;
+    for (int i = 0; i < TRIPLE_FILES; i++)
+        found = found || strcmp(name, triple_files[i]) == 0;
+    return found;
 }
 
 uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)

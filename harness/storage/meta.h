@@ -37,6 +37,12 @@
  *     `node-names relation-names`                 Text: line i is the name of number i. `node_name_bytes` and
  *                                                 `relation_name_bytes` are their sizes; 0: no names.
  *
+ * Next to `indices`, `indices-8`, features and triples, a preparation writes checksums of their blocks:
+ *
+ *     `blocks-NAME`                               Checksums of the blocks of file NAME (storage/block_sums.h).
+ *                                                 `param.blocks.NAME` is the XXH3-128 of this file. Datasets of earlier
+ *                                                 builds have none. Earlier builds ignore the parameter.
+ *
  * The meta file is written last and by rename. A directory without it is not a dataset. This file handles text only; it
  * does no I/O. */
 #ifndef GNN_STORAGE_META_H
@@ -60,8 +66,10 @@ enum {
 #define GNN_META_LIST_ORDER "list_order"
 #define GNN_META_LIST_ORDER_GENERATION "generation"
 
+enum { GNN_META_NAME = 32 };
+
 struct gnn_meta_file {
-    char name[32];
+    char name[GNN_META_NAME];
     uint64_t bytes;
     char checksum[GNN_CHECKSUM_TEXT];
 };
@@ -118,6 +126,16 @@ const char *gnn_meta_triples_name(int split);
 void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, const char *checksum);
 void gnn_meta_add_param(struct gnn_meta *meta, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Returns whether a file of this name has checksums of blocks in datasets that are prepared now. */
+bool gnn_meta_is_blocked(const char *name);
+/* Writes "blocks-features-d128" and the like to text. */
+void gnn_meta_blocks_name(const char *name, char text[GNN_META_NAME]);
+/* Returns the checksum of the file blocks-NAME, or NULL if the dataset has no such file. */
+const char *gnn_meta_blocks(const struct gnn_meta *meta, const char *name);
+/* Adds or replaces it, or returns GNN_EFORMAT if the meta has no room for another parameter. */
+GNN_MUST_CHECK enum gnn_status gnn_meta_set_blocks(struct gnn_meta *meta, const char *name, const char *checksum,
+                                                   struct gnn_err *err);
 
 /* Returns the size in bytes that the counts require of a file; 0 if `name` is not a file of a dataset. */
 uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name);

@@ -70,6 +70,24 @@ char *data_read(const char *dir, const char *name, size_t *len)
     return bytes;
 }
 
+void data_cut_blocks(char *meta)
+{
+    for (char *line = strstr(meta, "param.blocks."); line != NULL; line = strstr(line, "param.blocks.")) {
+        const char *const next = strchr(line, '\n') + 1;
+        memmove(line, next, strlen(next) + 1);
+    }
+}
+
+void data_drop_blocks(const char *dir)
+{
+    size_t len;
+    char *const meta = data_read(dir, "meta", &len);
+    assert(meta != NULL);
+    data_cut_blocks(meta);
+    data_write(dir, "meta", meta, strlen(meta));
+    free(meta);
+}
+
 bool data_exists(const char *dir, const char *name)
 {
     char path[DATA_PATH];

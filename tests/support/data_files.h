@@ -21,6 +21,10 @@ void data_write(const char *dir, const char *name, const void *bytes, size_t len
 void data_write_gz(const char *dir, const char *name, const void *bytes, size_t len);
 /* The whole file with a NUL behind it, to be freed; NULL when it is missing. */
 char *data_read(const char *dir, const char *name, size_t *len);
+/* Takes the lines of checksums of blocks out of the text of a meta file. */
+void data_cut_blocks(char *meta);
+/* The same for dir/meta: the dataset is as one that was prepared without them, so that damage is found later. */
+void data_drop_blocks(const char *dir);
 bool data_exists(const char *dir, const char *name);
 /* Files and directories in dir. */
 unsigned data_entries(const char *dir);

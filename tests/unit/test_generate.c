@@ -76,7 +76,8 @@ static void test_same_bytes(void **state)
 }
 
 /* Every graph of the registry, small: its meta names sizes, parameters and checksums of all files, so the checksum of
- * meta is that of everything. Options that only some graphs take must leave the others' meta alone. */
+ * meta is that of everything but the checksums of blocks. Options that only some graphs take must leave the others'
+ * meta alone. */
 static void test_every_entry_as_ever(void **state)
 {
     static const struct {
@@ -109,7 +110,8 @@ static void test_every_entry_as_ever(void **state)
         must(gnn_registry_find(golden[i].name, &entry, &err), &err);
         must(gnn_prepare_generate(entry, golden[i].divisor, &options, &job, &err), &err);
         char *const meta = data_read(dir, "meta", &len);
-        gnn_checksum_of(meta, len, checksum);
+        data_cut_blocks(meta);
+        gnn_checksum_of(meta, strlen(meta), checksum);
         free(meta);
         if (strcmp(checksum, golden[i].checksum) != 0) {
             print_error("%s at 1/%u: now \"%s\"\n", golden[i].name, golden[i].divisor, checksum);

@@ -171,6 +171,43 @@ static void test_too_many_parameters(void **state)
     }
 }
 
+/* Checksums of blocks: of which files, under which names, and replaced where there are some. The digest of a dataset
+ * leaves them out. */
+static void test_blocks(void **state)
+{
+    static const char *const with[] = {"indices", "indices-8", "features-d3", "features-d16384", "triples-valid"};
+    static const char *const without[] = {"indptr",      "labels",     "train",         "meta",
+                                          "features-d0", "node-names", "blocks-indices"};
+    struct gnn_err err = {0};
+    struct gnn_meta meta;
+    char name[GNN_META_NAME], before[GNN_CHECKSUM_TEXT], after[GNN_CHECKSUM_TEXT], text[GNN_META_TEXT_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        assert_true(gnn_meta_is_blocked(with[i]));
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        assert_false(gnn_meta_is_blocked(without[i]));
+    gnn_meta_blocks_name("features-d16384", name);
+    assert_string_equal(name, "blocks-features-d16384");
+    assert_int_equal(gnn_meta_parse(good, strlen(good), "meta", &meta, &err), GNN_OK);
+    assert_null(gnn_meta_blocks(&meta, "indices"));
+    gnn_meta_digest(&meta, 3, 4, before);
+    assert_int_equal(gnn_meta_set_blocks(&meta, "indices", "f0123456789abcdef0123456789abcde", &err), GNN_OK);
+    assert_int_equal(gnn_meta_set_blocks(&meta, "indices", SUM, &err), GNN_OK);
+    assert_int_equal(meta.param_count, 2);
+    assert_int_equal(gnn_meta_format(&meta, text, sizeof text, &err), GNN_OK);
+    assert_non_null(strstr(text, "\nparam.blocks.indices = " SUM "\n"));
+    assert_int_equal(gnn_meta_parse(text, strlen(text), "meta", &meta, &err), GNN_OK);
+    assert_string_equal(gnn_meta_blocks(&meta, "indices"), SUM);
+    assert_null(gnn_meta_blocks(&meta, "indices-8"));
+    gnn_meta_digest(&meta, 3, 4, after);
+    assert_string_equal(before, after);
+    while (meta.param_count < GNN_META_PARAMS_MAX)
+        gnn_meta_add_param(&meta, "more", "1");
+    assert_int_equal(gnn_meta_set_blocks(&meta, "indices", SUM, &err), GNN_OK);
+    assert_int_equal(gnn_meta_set_blocks(&meta, "features-d3", SUM, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "48 parameters"));
+}
+
 static void test_not_text(void **state)
 {
     (void)state;
@@ -244,7 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_too_many_parameters),
         cmocka_unit_test(test_not_text),   cmocka_unit_test(test_digest),    cmocka_unit_test(test_checksum),
-        cmocka_unit_test(test_id_widths),
+        cmocka_unit_test(test_id_widths),  cmocka_unit_test(test_blocks),
     };
     return cmocka_run_group_tests_name("meta", tests, NULL, NULL);
 }
