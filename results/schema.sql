@@ -90,6 +90,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
                           --
+                          -- 'dataset.blocks_compared': blocks of features and neighbour IDs that were compared with
+                          -- their checksums before the start; 0: the dataset was prepared without such checksums
+                          --
                           -- 'accuracy.valid_split', 'accuracy.test_split': split of the dataset on whose nodes
                           -- valid_accuracy and test_accuracy were computed. Another split than 'valid' and 'test'
                           -- makes the run invalid

@@ -45,7 +45,14 @@ struct damage {
 static const struct damage damages[] = {
     {"features-d32", "truncate -s -4 $F", 1, "/features-d32: "},
     {"indices", "truncate -s -4 $F", 1, "/indices: "},
-    {"indices", "printf '\\xff\\xff\\xff\\xff%.0s' {1..50000} | dd of=$F conv=notrunc status=none", 1, "4294967295"},
+    {"indices",
+     "sed -i /^param.blocks/d ${F%/*}/meta && "
+     "printf '\\xff\\xff\\xff\\xff%.0s' {1..50000} | dd of=$F conv=notrunc status=none",
+     1, "4294967295"},
+    {"indices", "head -c $(stat -c %s $F) /dev/zero >$F.new && mv $F.new $F", 1,
+     "/indices: the 262144 B at offset 0 have"},
+    {"features-d32", "head -c $(stat -c %s $F) /dev/zero >$F.new && mv $F.new $F", 1, "/features-d32: the 262144 B at"},
+    {"blocks-indices", "printf x | dd of=$F conv=notrunc status=none", 1, "/blocks-indices: checksum "},
     {"indptr", "printf '\\xff' | dd of=$F bs=1 seek=4001 conv=notrunc status=none", 1, "/indptr: "},
     {"labels", "printf '\\xff' | dd of=$F bs=1 seek=403 conv=notrunc status=none", 1, "/labels: "},
     {"labels", ": >$F", 1, "/labels: "},
@@ -71,6 +78,35 @@ static void a_damaged_dataset_is_refused_by_name(void **state)
         process_expect(r, damages[i].exit_status, damages[i].message, damages[i].command);
     }
     process_remove_tree(broken.data);
+}
+
+/* A dataset of an earlier build has no checksums of blocks: a run on it ends well, and the note has the command that
+ * adds them. What was compared is in the record. */
+static void a_dataset_without_checksums_of_blocks(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX];
+    struct tiny_runs earlier = *t;
+    (void)snprintf(earlier.data, sizeof earlier.data, "%s/earlier", t->dir);
+    usual(&earlier, "pygplus", run, sizeof run);
+    run[strlen(run) - strlen(" --quiet")] = '\0';
+    process_expect(process_shell("cp -r %s %s && D=%s/papers100m-1_4000 && sed -i /^param.blocks/d $D/meta && rm "
+                                 "$D/blocks-* && %s",
+                                 t->data, earlier.data, earlier.data, run),
+                   0, "has no checksums of blocks", "without");
+    json_t *record = tiny_runs_last(t);
+    assert_string_equal(tiny_runs_text(json_object_get(record, "environment"), "dataset.blocks_compared"), "0");
+    json_decref(record);
+    struct process_result r = process_shell("%s $(%s 2>&1 | sed -n 's/.*add them with: oocgnn //p') 2>/dev/null && %s",
+                                            process_program(), run, run);
+    assert_int_equal(r.exit_status, 0);
+    assert_null(strstr(r.err, "checksums of blocks"));
+    process_free(&r);
+    record = tiny_runs_last(t);
+    const char *const compared = tiny_runs_text(json_object_get(record, "environment"), "dataset.blocks_compared");
+    assert_true(strtoul(compared, NULL, 10) > 10);
+    json_decref(record);
+    process_remove_tree(earlier.data);
 }
 
 /* ---- where the data lie ---- */
@@ -560,6 +596,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_dataset_is_refused_by_name),
+        cmocka_unit_test(a_dataset_without_checksums_of_blocks),
         cmocka_unit_test(a_dataset_in_memory),
         cmocka_unit_test(a_full_disk),
         cmocka_unit_test(databases_that_cannot_be),

@@ -68,7 +68,8 @@ static const char train_node[] = "od -An -tu4 -N4 $D/train | tr -d ' '";
 static const char neighbour[] =
     "od -An -v -tu4 -w4 $D/indices | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'";
 
-/* ReLU makes 0 of a NaN, dropout may drop what comes after: one bad value of one training node is seen all the same,
+/* In a dataset without checksums of blocks: with them the run does not begin, as cli/faults has it.
+ * ReLU makes 0 of a NaN, dropout may drop what comes after: one bad value of one training node is seen all the same,
  * by every system and every model, and its node is named. In GCN, which has no self-loop, a row counts for those it is
  * a neighbour of. */
 static void one_bad_feature_makes_a_run_invalid(void **state)
@@ -84,7 +85,7 @@ static void one_bad_feature_makes_a_run_invalid(void **state)
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         const size_t b = i % 3;
         (void)snprintf(damage, sizeof damage,
-                       "N=$(%s) && echo $N >$D.node && printf '%s' | "
+                       "sed -i /^param.blocks/d $D/meta && N=$(%s) && echo $N >$D.node && printf '%s' | "
                        "dd of=$D/features-d32 bs=4 seek=$((32 * N + %s)) conv=notrunc status=none",
                        strstr(variants[i], "gcn") != NULL ? neighbour : train_node, bad_values[b].bytes,
                        bad_values[b].at);
@@ -107,6 +108,7 @@ static void a_bad_feature_of_a_test_node_is_seen(void **state)
     char run[RUN_MAX], dir[700];
     (void)snprintf(dir, sizeof dir, "%s/nan", t->dir);
     damaged_copy(t, "nan",
+                 "sed -i /^param.blocks/d $D/meta && "
                  "N=$(od -An -tu4 -N4 $D/test | tr -d ' ') && printf '\\xff\\xff\\xff\\xff' | "
                  "dd of=$D/features-d32 bs=4 seek=$((32 * N)) conv=notrunc status=none");
     process_expect(process_shell("%s --evaluate last", usual(t, dir, run)), 1, "", "evaluation");

@@ -5,6 +5,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
+#include "harness/dataset/blocks.h"
 #include "harness/measure/environment.h"
 #include "harness/run/floor.h"
 #include "harness/run/identity.h"
@@ -88,6 +89,23 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
     return gnn_run_dataset_missing(&s->config, s->dataset_dir, err);
 }
 
+/* Compares some blocks of what the run will read with their checksums: before the dataset is evicted, and in this
+ * process, which is in no group of the run. */
+static enum gnn_status compare_blocks(struct supervision *s, struct gnn_err *err)
+{
+    const struct gnn_run_config *const c = &s->config;
+    struct gnn_blocks_sample sample;
+    if (gnn_run_dataset_is_computed(c) || s->run->dim == GNN_UNKNOWN)
+        return GNN_OK;
+    GNN_TRY(gnn_blocks_compare_sample(s->dataset_dir, (uint32_t)s->run->dim, gnn_id_width_bytes(c->id_width), c->seed,
+                                      &sample, err));
+    if (sample.unknown && !c->quiet)
+        gnn_log_info("%s has no checksums of blocks, so a change of its features or neighbour IDs is not noticed; add "
+                     "them with: oocgnn prepare %s --add-checksums",
+                     s->dataset_dir, s->dataset_dir);
+    return gnn_kv_setf(&s->run->environment, err, "dataset.blocks_compared", "%" PRIu64, sample.compared);
+}
+
 static enum gnn_status fill_identity(struct supervision *s, struct gnn_err *err)
 {
     char identity[GNN_CHECKSUM_TEXT];
@@ -121,6 +139,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     GNN_TRY(gnn_floor_open(c, &s->run->environment, &s->floor, err));
     GNN_TRY(fill_identity(s, err));
     GNN_TRY(gnn_record_fill_dataset(c, s->dataset_dir, s->run, err));
+    GNN_TRY(compare_blocks(s, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
     GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
