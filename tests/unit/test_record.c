@@ -2,6 +2,7 @@
 /* The record: what goes in comes out, unknown stays unknown, and neither neighbours nor kills hurt it. */
 #include "harness/record/columns.h"
 #include "harness/record/db.h"
+#include "harness/record/merge.h"
 #include "harness/record/record.h"
 #include "harness/record/summary.h"
 #include "tests/support/fake_run.h"
@@ -539,6 +540,96 @@ static void comparison_takes_what_compares(void **state)
     gnn_db_close(db);
 }
 
+static int64_t store_changed(struct gnn_db *db, void (*change)(struct gnn_run_record *run))
+{
+    struct gnn_run_record run;
+    fake_run(&run, "pygplus", 10, 1, 1);
+    change(&run);
+    store(db, &run);
+    const int64_t run_id = run.run_id;
+    gnn_run_record_free(&run);
+    return run_id;
+}
+
+static void change_nothing(struct gnn_run_record *run)
+{
+    (void)run;
+}
+
+static void limit_in_program(struct gnn_run_record *run)
+{
+    (void)snprintf(run->cap_enforcement, sizeof run->cap_enforcement, GNN_CAP_IN_PROGRAM);
+}
+
+static void start_warm(struct gnn_run_record *run)
+{
+    run->cold_observed = 0;
+}
+
+static void start_unknown(struct gnn_run_record *run)
+{
+    run->cold_observed = -1;
+}
+
+/* Each of these alone makes runs unlike. */
+static void a_comparison_has_one_limit_and_one_start(void **state)
+{
+    static const struct gnn_db_choice newest = {.series = ""};
+    static void (*const changes[])(struct gnn_run_record * run) = {limit_in_program, start_warm, start_unknown};
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_err err = {0};
+    int64_t ids[8];
+    uint32_t count;
+    (void)store_changed(db, change_nothing);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const int64_t changed = store_changed(db, changes[i]);
+        must(gnn_db_comparison(db, &newest, 8, ids, &count, &err), &err);
+        assert_int_equal(count, 1);
+        assert_int_equal(ids[0], changed);
+    }
+    const int64_t last = store_changed(db, change_nothing);
+    must(gnn_db_comparison(db, &newest, 8, ids, &count, &err), &err);
+    assert_int_equal(count, 2);
+    assert_int_equal(ids[0], 1);
+    assert_int_equal(ids[1], last);
+    gnn_db_close(db);
+}
+
+/* Processes on two machines may have the same number and start at the same moment: both runs are kept. A run that
+ * agrees in everything is the same run. */
+static void merging_keeps_runs_of_other_processes(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE runs SET machine_id = 'elsewhere'",
+        "UPDATE runs SET boot_id = 'another'",
+        "UPDATE runs SET supervisor_pid = supervisor_pid + 1",
+        "UPDATE runs SET started_unix_ns = started_unix_ns + 1",
+        "UPDATE runs SET system = 'ginex'",
+    };
+    const struct db_dir *const place = *state;
+    struct gnn_err err = {0};
+    char path[700];
+    struct gnn_db *other = NULL, *db = open_db(place, GNN_DB_WRITE);
+    (void)snprintf(path, sizeof path, "%s/other.db", place->dir);
+    must(gnn_db_open(path, GNN_DB_WRITE, &other, &err), &err);
+    (void)store_fake(other, "pygplus", GNN_RUN_OK, 1 << 28, "a");
+    struct gnn_merged merged = {0};
+    must(gnn_db_merge(db, path, &merged, &err), &err);
+    must(gnn_db_merge(db, path, &merged, &err), &err);
+    assert_int_equal(merged.added, 1);
+    assert_int_equal(merged.known, 1);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        must(gnn_db_exec(other, changes[i], "change", &err), &err);
+        must(gnn_db_merge(db, path, &merged, &err), &err);
+        assert_int_equal(merged.added, i + 2);
+        must(gnn_db_merge(db, path, &merged, &err), &err);
+        assert_int_equal(merged.known, i + 2);
+    }
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM runs"), 6);
+    gnn_db_close(other);
+    gnn_db_close(db);
+}
+
 /* Also where a limit of file sizes holds, which is no cause of what is refused here. */
 static void writing_errors_are_told(void **state)
 {
@@ -579,6 +670,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(killed_writer_leaves_a_readable_database, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(running_rows_of_the_living_stay, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(comparison_takes_what_compares, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(a_comparison_has_one_limit_and_one_start, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(merging_keeps_runs_of_other_processes, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(writing_errors_are_told, make_db_dir, remove_db_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
