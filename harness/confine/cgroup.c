@@ -2,7 +2,7 @@
 /* The life of a cgroup. What differs between the versions of control groups stands in two tables (cgroup.h). */
 #include "harness/confine/cgroup.h"
 
-#include "harness/confine/group_file.h"
+#include "harness/base/group_file.h"
 
 #include <assert.h>
 #include <errno.h>

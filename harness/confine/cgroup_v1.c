@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroup v1 through libcgroup: memory and blkio are separate hierarchies, each with its own directory of one name. */
+#include "harness/base/group_file.h"
 #include "harness/confine/cgroup.h"
-#include "harness/confine/group_file.h"
 
 #include <assert.h>
 #include <errno.h>

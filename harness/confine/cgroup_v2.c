@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroup v2 through the kernel's files (Documentation/admin-guide/cgroup-v2.rst): one directory for all controllers. */
+#include "harness/base/group_file.h"
 #include "harness/confine/cgroup.h"
-#include "harness/confine/group_file.h"
 
 #include <assert.h>
 #include <dirent.h>

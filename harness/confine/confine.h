@@ -15,13 +15,12 @@
 #ifndef GNN_CONFINE_H
 #define GNN_CONFINE_H
 
+#include "harness/base/own_groups.h"
 #include "harness/base/reading.h"
 #include "harness/oocgnn.h"
 
 #include <stdio.h>
 #include <sys/types.h>
-
-enum { GNN_CGROUP_PATH_MAX = 1024 };
 
 enum gnn_cgroup_kind { GNN_CGROUP_NONE, GNN_CGROUP_V1, GNN_CGROUP_V2 };
 

@@ -2,8 +2,8 @@
 /* What both versions of control groups need: errors, the lock of a group's owner, killing and removing a group. */
 #include "harness/confine/cgroup.h"
 
+#include "harness/base/group_file.h"
 #include "harness/base/log.h"
-#include "harness/confine/group_file.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/confine/hierarchy.h"
 
-#include "harness/confine/group_file.h"
+#include "harness/base/group_file.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,104 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 4096, MOUNTS_BYTES = 1 << 18, WORDS_BYTES = 512 };
-
-/* The fields of a mountinfo line that matter (proc(5)): the mounted subtree, the mount point, type, super options. */
-struct mount_line {
-    char root[GNN_CGROUP_PATH_MAX];
-    char point[GNN_CGROUP_PATH_MAX];
-    char type[64];
-    char options[512];
-};
-
-static bool parse_mount_line(const char *line, struct mount_line *out)
-{
-    const char *dash = strstr(line, " - ");
-    return dash != NULL && sscanf(line, "%*s %*s %*s %1023s %1023s", out->root, out->point) == 2 &&
-           sscanf(dash + 3, "%63s %*s %511s", out->type, out->options) == 2;
-}
-
-/* Copies the next line into line and moves *text behind it; false at the end. Longer lines are cut. */
-static bool take_line(const char **text, char line[LINE_BYTES])
-{
-    if (**text == '\0')
-        return false;
-    const size_t length = strcspn(*text, "\n");
-    const size_t kept = length < LINE_BYTES ? length : LINE_BYTES - 1;
-    memcpy(line, *text, kept);
-    line[kept] = '\0';
-    *text += length + ((*text)[length] == '\n' ? 1 : 0);
-    return true;
-}
-
-/* The caller's path in the hierarchy with this controller; lines are "id:controllers:path", v2's is "0::path". */
-static bool find_own_group(const char *self_cgroup, const char *controller, char path[GNN_CGROUP_PATH_MAX])
-{
-    char line[LINE_BYTES];
-    while (take_line(&self_cgroup, line)) {
-        char *controllers = strchr(line, ':');
-        char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-        if (group == NULL)
-            continue;
-        *group++ = '\0';
-        controllers++;
-        const bool match = controller == NULL ? strcmp(line, "0:") == 0 : gnn_group_has_word(controllers, controller);
-        if (match && strlen(group) < GNN_CGROUP_PATH_MAX) {
-            memcpy(path, group, strlen(group) + 1);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A container may see only a subtree of the hierarchy mounted: the group's path is told from the hierarchy's root. */
-static void below_mount(const char *group, const char *mount_root, char out[GNN_CGROUP_PATH_MAX])
-{
-    const size_t root_len = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
-    const bool inside =
-        strncmp(group, mount_root, root_len) == 0 && (group[root_len] == '/' || group[root_len] == '\0');
-    const char *rest = inside ? group + root_len : "";
-    (void)snprintf(out, GNN_CGROUP_PATH_MAX, "%s", strcmp(rest, "/") == 0 ? "" : rest);
-}
-
-bool gnn_hierarchy_find(const char *mountinfo, const char *self_cgroup, const char *controller,
-                        struct gnn_hierarchy *out)
-{
-    char line[LINE_BYTES];
-    struct mount_line mount;
-    while (take_line(&mountinfo, line)) {
-        if (!parse_mount_line(line, &mount))
-            continue;
-        const bool match = controller == NULL
-                               ? strcmp(mount.type, "cgroup2") == 0
-                               : strcmp(mount.type, "cgroup") == 0 && gnn_group_has_word(mount.options, controller);
-        char group[GNN_CGROUP_PATH_MAX];
-        if (!match || !find_own_group(self_cgroup, controller, group))
-            continue;
-        (void)snprintf(out->mount, sizeof out->mount, "%s", mount.point);
-        below_mount(group, mount.root, out->group);
-        return true;
-    }
-    return false;
-}
-
-/* "<root><mount><group>"; false when too long. */
-static bool group_dir(const char *root, const struct gnn_hierarchy *at, char dir[GNN_CGROUP_PATH_MAX])
-{
-    const int length = snprintf(dir, GNN_CGROUP_PATH_MAX, "%s%s%s", root, at->mount, at->group);
-    return length > 0 && length < GNN_CGROUP_PATH_MAX;
-}
-
-/* Cuts the last component off; false at the mount point (mount_len characters long). */
-static bool climb(char dir[GNN_CGROUP_PATH_MAX], size_t mount_len)
-{
-    assert(mount_len < GNN_CGROUP_PATH_MAX);
-    char *slash = strrchr(dir, '/');
-    if (slash == NULL || (size_t)(slash - dir) < mount_len)
-        return false;
-    *slash = '\0';
-    return true;
-}
+enum { MOUNTS_BYTES = 1 << 18, GROUPS_BYTES = 8192, WORDS_BYTES = 512 };
 
 /* The smallest limit from dir up to the mount point. */
 static uint64_t smallest_limit(const char *from, size_t mount_len, const char *file)
@@ -117,30 +20,14 @@ static uint64_t smallest_limit(const char *from, size_t mount_len, const char *f
     do {
         const uint64_t limit = gnn_group_file_limit(dir, file);
         smallest = gnn_min_u64(limit, smallest);
-    } while (climb(dir, mount_len));
+    } while (gnn_hierarchy_climb(dir, mount_len));
     return smallest;
-}
-
-/* Finds the smallest limit of processes and threads, and how many the group that has it holds. */
-static void look_at_pids(const char *root, const struct gnn_hierarchy *at, struct gnn_confine *out)
-{
-    char dir[GNN_CGROUP_PATH_MAX];
-    const size_t mount_len = strlen(root) + strlen(at->mount);
-    if (!group_dir(root, at, dir))
-        return;
-    do {
-        const uint64_t limit = gnn_group_file_limit(dir, "pids.max");
-        if (limit >= out->pids_limit)
-            continue;
-        out->pids_limit = limit;
-        out->pids_used = gnn_group_file_u64(dir, "pids.current");
-    } while (climb(dir, mount_len));
 }
 
 static void use_v1(const char *root, const struct gnn_hierarchy *at, bool memory, struct gnn_confine *out)
 {
     char dir[GNN_CGROUP_PATH_MAX];
-    if (!group_dir(root, at, dir))
+    if (!gnn_hierarchy_dir(root, at, dir))
         return;
     const bool usable = gnn_group_file_writable(dir, "");
     if (memory) {
@@ -206,7 +93,7 @@ static void use_v2(const char *root, const struct gnn_hierarchy *at, long pid, s
 {
     char dir[GNN_CGROUP_PATH_MAX];
     const size_t mount_len = strlen(root) + strlen(at->mount);
-    if (!group_dir(root, at, dir))
+    if (!gnn_hierarchy_dir(root, at, dir))
         return;
     out->memory = GNN_CGROUP_V2;
     out->ancestor_limit_bytes = smallest_limit(dir, mount_len, "memory.max");
@@ -221,7 +108,7 @@ static void use_v2(const char *root, const struct gnn_hierarchy *at, long pid, s
             return;
         }
         own_group = false;
-    } while (limits_nothing(dir) && climb(dir, mount_len));
+    } while (limits_nothing(dir) && gnn_hierarchy_climb(dir, mount_len));
 }
 
 /* On v2 the I/O controller can be had where the cgroup is, if that group has it for its children or could. */
@@ -282,22 +169,20 @@ static uint64_t physical_bytes(void)
 
 enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out, struct gnn_err *err)
 {
-    *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN,
-                                .pids_limit = GNN_UNKNOWN,
-                                .pids_used = GNN_UNKNOWN,
-                                .physical_bytes = physical_bytes()};
+    *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN, .physical_bytes = physical_bytes()};
     char mounts[MOUNTS_BYTES];
-    char groups[LINE_BYTES * 2];
+    char groups[GROUPS_BYTES];
     GNN_TRY(read_proc(root, "mountinfo", mounts, sizeof mounts, err));
     GNN_TRY(read_proc(root, "cgroup", groups, sizeof groups, err));
-    struct gnn_hierarchy memory, io, pids, unified;
+    struct gnn_hierarchy memory, io, unified;
     const bool v1_memory = gnn_hierarchy_find(mounts, groups, "memory", &memory);
     const bool v1_io = gnn_hierarchy_find(mounts, groups, "blkio", &io);
     const bool v2 = gnn_hierarchy_find(mounts, groups, NULL, &unified);
-    const bool v1_pids = gnn_hierarchy_find(mounts, groups, "pids", &pids);
     out->hybrid = v2 && (v1_memory || v1_io);
-    if (v1_pids || v2)
-        look_at_pids(root, v1_pids ? &pids : &unified, out);
+    struct gnn_pids_limit pids;
+    gnn_pids_limit_in(root, mounts, groups, &pids);
+    out->pids_limit = pids.limit;
+    out->pids_used = pids.used;
     if (v1_memory)
         use_v1(root, &memory, true, out);
     if (v1_io)

@@ -2,7 +2,7 @@
 /* Real cgroups on this machine: the kernel counts, caps, kills and lets go. Skipped where cgroups may not be
  * made. */
 #include "harness/confine/confine.h"
-#include "harness/confine/group_file.h"
+#include "harness/base/group_file.h"
 #include "harness/measure/device.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/must.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Control groups without control groups: the kernel's texts, and machines laid out in a directory. */
 #include "harness/confine/cgroup.h"
-#include "harness/confine/group_file.h"
+#include "harness/base/group_file.h"
 #include "harness/confine/hierarchy.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads, writes and parses the kernel's control-group files. Parsers are pure. */
-#ifndef GNN_CONFINE_GROUP_FILE_H
-#define GNN_CONFINE_GROUP_FILE_H
+#ifndef GNN_BASE_GROUP_FILE_H
+#define GNN_BASE_GROUP_FILE_H
 
 #include "harness/base/reading.h"
 #include "harness/oocgnn.h"

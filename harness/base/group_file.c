@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/confine/group_file.h"
+#include "harness/base/group_file.h"
 
 #include "harness/base/text_file.h"
 
