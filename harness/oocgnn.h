@@ -49,6 +49,7 @@ enum gnn_status {
     GNN_ENOSPC,     /* the disk is full */
     GNN_EPERM,      /* permission is missing, on this machine or for this file */
     GNN_EFILES,     /* no file descriptor is left, in the process or on the machine: exit 4 */
+    GNN_ETHREADS,   /* a limit of this machine or user refuses another thread or process: exit 4 */
     GNN_ENOTSUP,    /* this machine or file system does not support the request: exit 4 */
     GNN_ENUMBER,    /* the training met a NaN or an infinity: the result "invalid" */
     GNN_ETIME,      /* the time limit passed: the result is GNN_RUN_OOT */

@@ -15,7 +15,7 @@ const char *gnn_status_name(enum gnn_status status)
         [GNN_ENOMEM] = "memory",   [GNN_ECAP] = "cap",           [GNN_EGPU] = "gpu-memory",
         [GNN_ENOSPC] = "no-space", [GNN_EPERM] = "permission",   [GNN_ENOTSUP] = "unsupported",
         [GNN_ENUMBER] = "number",  [GNN_ETIME] = "time-limit",   [GNN_ECANCELLED] = "cancelled",
-        [GNN_EBUG] = "bug",        [GNN_EFILES] = "descriptors",
+        [GNN_EBUG] = "bug",        [GNN_EFILES] = "descriptors", [GNN_ETHREADS] = "threads",
     };
     assert((unsigned)status < GNN_STATUS_COUNT);
     assert(names[status] != NULL);

@@ -7,6 +7,7 @@
  * unmap_page  what a page with an entry costs besides: the entry is found and removed, other processors are told
  *
  * Time is that of busy.h. */
+#include "harness/base/thread_limits.h"
 #include "harness/calibrate/internal.h"
 #include "harness/calibrate/touch.h"
 #include "harness/confine/confine.h"
@@ -169,13 +170,14 @@ static enum gnn_status run_child(const struct reclaim *r, const struct gnn_cgrou
     if (pipe2(pipe_fd, O_CLOEXEC) != 0)
         return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     const pid_t child = fork();
+    const int failed = errno;
     if (child == 0) {
         (void)close(pipe_fd[0]);
         live_under_the_cap(r, cgroup, pipe_fd[1]);
     }
     (void)close(pipe_fd[1]);
     const enum gnn_status status =
-        child < 0 ? gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno)) : hear(r, pipe_fd[0], found, err);
+        child < 0 ? gnn_fail_thread(err, "a process", failed, 0) : hear(r, pipe_fd[0], found, err);
     (void)close(pipe_fd[0]);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;

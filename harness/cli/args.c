@@ -154,6 +154,7 @@ static const struct {
     [GNN_ESHORT] = {GNN_EXIT_FAILED, "file too short: "},
     [GNN_EPERM] = {GNN_EXIT_UNFIT, "not permitted: "},
     [GNN_EFILES] = {GNN_EXIT_UNFIT, NULL},
+    [GNN_ETHREADS] = {GNN_EXIT_UNFIT, NULL},
     [GNN_ENOTSUP] = {GNN_EXIT_UNFIT, "not possible here: "},
     [GNN_EBUG] = {GNN_EXIT_FAILED, "internal error: "},
 };

@@ -3,6 +3,7 @@
 
 #include "harness/base/grow.h"
 #include "harness/base/log.h"
+#include "harness/base/thread_limits.h"
 #include "harness/cli/args.h"
 #include "harness/compare/callgrind.h"
 #include "harness/run/wire.h"
@@ -280,13 +281,14 @@ static enum gnn_status count_worker(char *const argv[], int *ended, struct gnn_e
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 1); /* as the supervisor does, before the library is loaded */
     const bool told = write(control[1], go, sizeof go) == (ssize_t)sizeof go; /* fits into an empty pipe */
     const pid_t child = told ? fork() : -1;
+    const int failed = errno;
     if (child == 0)
         become_counted(argv, control[0]);
     (void)close(control[0]);
     if (child > 0)
         *ended = wait_for(child); /* the end of the pipe stays open until then: its closing would mean stop */
     (void)close(control[1]);
-    return child > 0 ? GNN_OK : gnn_fail(err, GNN_EIO, "fork: %s", strerror(errno));
+    return child > 0 ? GNN_OK : gnn_fail_thread(err, "a worker", failed, 0);
 }
 
 /* Why a counted worker did not end well, with what would help; "": it did. */

@@ -3,6 +3,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
+#include "harness/base/thread_limits.h"
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/outputs.h"
@@ -293,8 +294,9 @@ static enum gnn_status start_child(struct sweep *s, uint32_t cell, struct gnn_er
     if (pid == 0)
         become_cell(s, cell, fileno(out));
     if (pid < 0) {
+        const int failed = errno;
         (void)fclose(out);
-        return gnn_fail(err, GNN_EIO, "fork: %s", strerror(errno));
+        return gnn_fail_thread(err, "a process of the sweep", failed, 0);
     }
     s->children[at] = (struct child){.pid = pid, .cell = cell, .out = out, .start_ns = gnn_host_now_ns()};
     s->running++;

@@ -2,6 +2,7 @@
 #include "harness/confine/readahead.h"
 
 #include "harness/base/log.h"
+#include "harness/base/thread_limits.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -144,7 +145,7 @@ static enum gnn_status start_guard(struct gnn_readahead *held, struct gnn_err *e
     const int failed = errno;
     (void)close(ends[0]);
     if (held->guard < 0)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a process to guard it: %s", held->path, strerror(failed));
+        return gnn_fail_thread(err, "the process that restores the device's readahead", failed, 0);
     ssize_t got;
     do {
         got = read(held->guard_fd, &byte, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A cap that does not count is no cap: touch memory inside a cgroup and look whether the kernel noticed. */
+#include "harness/base/thread_limits.h"
 #include "harness/confine/confine.h"
 
 #include <assert.h>
@@ -68,6 +69,7 @@ static enum gnn_status run_child(struct gnn_cgroup *cgroup, uint64_t bytes, uint
         return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     }
     const pid_t child = fork();
+    const int failed = errno;
     if (child == 0) {
         (void)close(up[0]);
         (void)close(down[1]);
@@ -75,7 +77,7 @@ static enum gnn_status run_child(struct gnn_cgroup *cgroup, uint64_t bytes, uint
     }
     (void)close(up[1]);
     (void)close(down[0]);
-    enum gnn_status status = child < 0 ? gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno))
+    enum gnn_status status = child < 0 ? gnn_fail_thread(err, "the self-test's process", failed, 0)
                                        : charge_before_and_after(cgroup, up[0], down[1], rise_bytes, err);
     (void)close(up[0]);
     (void)close(down[1]);

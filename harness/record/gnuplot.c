@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/record/gnuplot.h"
 
+#include "harness/base/thread_limits.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +69,7 @@ enum gnn_status gnn_gnuplot_run(const char *dir, const char *base, struct gnn_er
     if (pipe2(pipe_fds, O_CLOEXEC) != 0)
         return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "pipe: %s", strerror(errno));
     const pid_t child = fork();
+    const int failed = errno;
     if (child == 0)
         become_gnuplot(dir, script, pipe_fds[1]);
     (void)close(pipe_fds[1]);
@@ -75,7 +78,9 @@ enum gnn_status gnn_gnuplot_run(const char *dir, const char *base, struct gnn_er
         drain(pipe_fds[0], complaint, sizeof complaint);
     (void)close(pipe_fds[0]);
     int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
+    if (child < 0)
+        return gnn_fail_thread(err, "gnuplot", failed, 0);
+    if (waitpid(child, &status, 0) != child)
         return gnn_fail(err, GNN_EIO, "gnuplot could not be started: %s", strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_GNUPLOT)
         return gnn_fail(err, GNN_ENOTSUP, "gnuplot is not installed: apt-get install gnuplot-nox");

@@ -277,7 +277,8 @@ static inline void gnn_sleep_until(struct gnn_world *w, uint64_t deadline_ns, en
     w->ops->sleep_until(w, deadline_ns, kind);
 }
 
-/* Starts fn(arg) on a new thread of this world. Every started thread is joined exactly once. */
+/* Starts fn(arg) on a new thread of this world. Every started thread is joined exactly once. GNN_ETHREADS, GNN_ENOMEM:
+ * it cannot be started. */
 static inline enum gnn_status gnn_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
                                                struct gnn_thread **out, struct gnn_err *err)
 {

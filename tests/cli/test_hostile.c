@@ -665,7 +665,7 @@ static void limits_of_the_shell_are_told(void **state)
     for (int kib = 262144; kib <= 524288; kib += 65536) {
         struct process_result r = process_shell(
             "export OPENBLAS_NUM_THREADS=1; ulimit -v %d; " HANG_TIMEOUT " %s --db %s/l.db --json", kib, run, t->dir);
-        if (r.exit_status != 0)
+        if (r.exit_status != 0 && (r.exit_status != 4 || strstr(r.err, "ulimit -v") == NULL))
             fail_msg("ulimit -v %d: exit %d\n%s%s", kib, r.exit_status, r.out, r.err);
         process_free(&r);
     }

@@ -201,7 +201,7 @@ static void test_a_thread_that_does_not_start(void **state)
         } else {
             char number[32];
             (void)snprintf(number, sizeof number, "thread %u of %u", nth + 1, THREADS);
-            assert_int_equal(status, GNN_ENOMEM);
+            assert_int_equal(status, GNN_ETHREADS);
             assert_null(t);
             assert_non_null(strstr(err.message, number));
             assert_non_null(strstr(err.message, "--compute-threads"));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Control groups without control groups: the kernel's texts, and machines laid out in a directory. */
-#include "harness/confine/cgroup.h"
 #include "harness/base/group_file.h"
+#include "harness/base/thread_limits.h"
+#include "harness/confine/cgroup.h"
 #include "harness/confine/hierarchy.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -292,6 +294,84 @@ static void limits_of_processes_are_found(void **state)
     assert_int_equal(confine.pids_used, 3);
 }
 
+/* What one more thread would meet, of a machine where `pids` limits this process. */
+static void read_thread_limits(const struct machine *machine, const char *used, struct gnn_thread_limits *out)
+{
+    put_v2(machine, "0::/user/run.scope\n");
+    put(machine, "sys/fs/cgroup/user/pids.max", "16\n");
+    put(machine, "sys/fs/cgroup/user/pids.current", used);
+    put(machine, "proc/self/status", "Name:\ttest\nVmPeak:\t 9000 kB\nVmSize:\t 2048 kB\nThreads:\t3\n");
+    gnn_thread_limits_read(machine->root, 4096, out);
+    assert_int_equal(out->address_used_bytes, 2 << 20);
+    assert_int_equal(out->stack_bytes, 4096);
+}
+
+/* The limit that was reached is named with its value; threads that ended since leave a margin of 1/8. */
+static void a_refused_thread_names_its_limit(void **state)
+{
+    const struct machine *machine = *state;
+    struct gnn_thread_limits limits;
+    char why[512];
+    read_thread_limits(machine, "14\n", &limits);
+    gnn_thread_limits_explain(&limits, why, sizeof why);
+    assert_non_null(strstr(why, "/sys/fs/cgroup/user is 16 processes and threads, and 14 are in use"));
+    assert_non_null(strstr(why, "pids.max"));
+    read_thread_limits(machine, "13\n", &limits);
+    gnn_thread_limits_explain(&limits, why, sizeof why);
+    assert_non_null(strstr(why, "no limit of this process was reached"));
+    assert_non_null(strstr(why, "kernel.threads-max"));
+    limits.user_limit = 80;
+    limits.user_used = 70;
+    gnn_thread_limits_explain(&limits, why, sizeof why);
+    assert_non_null(strstr(why, "the limit of this user is 80 processes and threads (ulimit -u), and 70 are in use"));
+    limits.address_limit_bytes = limits.address_used_bytes + limits.stack_bytes;
+    gnn_thread_limits_explain(&limits, why, sizeof why);
+    assert_non_null(strstr(why, "ulimit -u"));
+    limits.address_limit_bytes--;
+    gnn_thread_limits_explain(&limits, why, sizeof why);
+    assert_non_null(strstr(why, "2.00 MiB are in use, and the stack of a thread takes 4.00 KiB; "));
+    assert_non_null(strstr(why, "raise ulimit -v"));
+}
+
+/* Every visible process of this user counts with its threads; those of others and what is no process do not. */
+static void threads_of_this_user_are_counted(void **state)
+{
+    const struct machine *machine = *state;
+    struct gnn_thread_limits limits;
+    struct rlimit before, narrow;
+    char text[128];
+    assert_int_equal(getrlimit(RLIMIT_NPROC, &before), 0);
+    narrow = before;
+    narrow.rlim_cur = before.rlim_max < 4000 ? before.rlim_max : 4000;
+    for (uint32_t i = 0; i < 3; i++) {
+        char path[64];
+        const unsigned uid = getuid() + (i == 2 ? 1 : 0);
+        (void)snprintf(path, sizeof path, "proc/%u/status", 100 + i);
+        (void)snprintf(text, sizeof text, "Name:\ta\nUid:\t%u\t0\t0\t0\nThreads:\t%u\n", uid, 5 + i);
+        put(machine, path, text);
+    }
+    put(machine, "proc/fs/status", text);
+    assert_int_equal(setrlimit(RLIMIT_NPROC, &narrow), 0);
+    read_thread_limits(machine, "1\n", &limits);
+    assert_int_equal(setrlimit(RLIMIT_NPROC, &before), 0);
+    assert_int_equal(limits.user_limit, narrow.rlim_cur);
+    assert_int_equal(limits.user_used, 11);
+}
+
+/* An errno that no limit causes stays what it is. */
+static void other_errors_of_a_thread_are_memory(void **state)
+{
+    (void)state;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_fail_thread(&err, "worker 2", ENOMEM, 0), GNN_ENOMEM);
+    assert_string_equal(err.message, "out of memory: cannot start worker 2: Cannot allocate memory");
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_fail_thread(&err, "thread sample", EAGAIN, gnn_thread_stack_bytes()), GNN_ETHREADS);
+    assert_ptr_equal(strstr(err.message, "cannot start thread sample: Resource temporarily unavailable: "),
+                     err.message);
+    assert_true(gnn_thread_stack_bytes() >= 16384);
+}
+
 static void hybrid_prefers_v1(void **state)
 {
     const struct machine *machine = *state;
@@ -409,6 +489,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(limited_group_is_not_escaped, build, demolish),
         cmocka_unit_test_setup_teardown(no_memory_controller, build, demolish),
         cmocka_unit_test_setup_teardown(limits_of_processes_are_found, build, demolish),
+        cmocka_unit_test_setup_teardown(a_refused_thread_names_its_limit, build, demolish),
+        cmocka_unit_test_setup_teardown(threads_of_this_user_are_counted, build, demolish),
+        cmocka_unit_test(other_errors_of_a_thread_are_memory),
         cmocka_unit_test_setup_teardown(hybrid_prefers_v1, build, demolish),
         cmocka_unit_test_setup_teardown(v2_limits_and_readings, build, demolish),
         cmocka_unit_test(config_is_checked),

@@ -425,7 +425,7 @@ static enum gnn_status meagre_thread_start(struct gnn_world *w, const char *name
                                            struct gnn_thread **out, struct gnn_err *err)
 {
     if (threads_allowed-- == 0)
-        return gnn_fail(err, GNN_ENOMEM, "no thread for %s", name);
+        return gnn_fail(err, GNN_ETHREADS, "no thread for %s", name);
     return real_ops->thread_start(w, name, fn, arg, out, err);
 }
 
@@ -441,7 +441,7 @@ static void a_thread_that_does_not_start(void **state)
     for (uint32_t allowed = 0; allowed < 5; allowed++) { /* 2 + 2 + 1 workers */
         struct gnn_err err = {0};
         threads_allowed = allowed;
-        assert_int_equal(line_run(&line, 2, &err), GNN_ENOMEM);
+        assert_int_equal(line_run(&line, 2, &err), GNN_ETHREADS);
         assert_non_null(strstr(err.message, "no thread for"));
     }
     world->ops = real_ops;

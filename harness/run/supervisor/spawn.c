@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/run/supervisor/spawn.h"
 
+#include "harness/base/thread_limits.h"
 #include "harness/run/supervisor/signals.h"
 #include "harness/run/wire.h"
 
@@ -116,7 +117,7 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
     if (pid == 0)
         become_worker(cgroup, results[1], control[0], arguments.argv);
     if (status == GNN_OK && pid < 0)
-        status = gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno));
+        status = gnn_fail_thread(err, "the worker", errno, 0);
     free_arguments(&arguments);
     if (pid > 0)
         (void)setpgid(pid, pid); /* the child does too: whichever is first, kill(-pid) works from here on */

@@ -21,7 +21,7 @@ struct gnn_child {
 };
 
 /* Starts a worker; cgroup may be NULL. Its arguments are the configuration printed through the option table, so the
- * same parser reads it. GNN_ENOMEM: fork failed. GNN_EIO, GNN_EFILES: no pipe. */
+ * same parser reads it. GNN_ETHREADS, GNN_ENOMEM: fork failed. GNN_EIO, GNN_EFILES: no pipe. */
 GNN_MUST_CHECK enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cgroup *cgroup,
                                                 struct gnn_child *out, struct gnn_err *err);
 

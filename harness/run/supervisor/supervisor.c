@@ -4,6 +4,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
+#include "harness/base/thread_limits.h"
 #include "harness/base/units.h"
 #include "harness/dataset/blocks.h"
 #include "harness/measure/environment.h"
@@ -447,6 +448,27 @@ static void judge_killed(struct supervision *s, int wait_status)
         gnn_run_record_reason(run, "%s ended with status %d and no message", who, WEXITSTATUS(wait_status));
 }
 
+/* An allocation that the shell's limits refuse is a failure of this machine, not a result of the system. */
+static void judge_error(struct supervision *s)
+{
+    struct gnn_run_record *const run = s->run;
+    const enum gnn_status status = s->worker_err.status;
+    char limits[128] = "";
+    run->status = GNN_RUN_FAILED;
+    if (status == GNN_ENOMEM && gnn_shell_limits_memory(limits, sizeof limits)) {
+        run->failure = GNN_ENOTSUP;
+        gnn_run_record_reason(run, "%s (%s)", s->worker_err.message, limits);
+        return;
+    }
+    if (status == GNN_EGPU)
+        run->status = GNN_RUN_GPU_OOM;
+    else if (status == GNN_ECAP || status == GNN_ENOMEM)
+        run->status = GNN_RUN_OOM;
+    else
+        run->failure = status;
+    gnn_run_record_reason(run, "%s", s->worker_err.message);
+}
+
 static void judge(struct supervision *s, int wait_status)
 {
     struct gnn_run_record *const run = s->run;
@@ -459,14 +481,8 @@ static void judge(struct supervision *s, int wait_status)
     } else if (s->worker_err.status == GNN_ENUMBER) {
         run->valid = 0;
         END(run, GNN_RUN_INVALID, "%s", s->worker_err.message);
-    } else if (s->worker_err.status == GNN_ECAP || s->worker_err.status == GNN_ENOMEM ||
-               s->worker_err.status == GNN_EGPU) {
-        run->status = s->worker_err.status == GNN_EGPU ? GNN_RUN_GPU_OOM : GNN_RUN_OOM;
-        gnn_run_record_reason(run, "%s", s->worker_err.message);
     } else if (s->worker_err.status != GNN_OK) {
-        run->status = GNN_RUN_FAILED;
-        run->failure = s->worker_err.status;
-        gnn_run_record_reason(run, "%s", s->worker_err.message);
+        judge_error(s);
     } else if (!s->done || !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
         judge_killed(s, wait_status);
     } else {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/control.h"
 
+#include "harness/base/thread_limits.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -70,7 +72,7 @@ enum gnn_status gnn_control_open(struct gnn_control *control, atomic_bool *stop,
         return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "eventfd: %s", strerror(errno));
     const int error = pthread_create(&control->thread, NULL, listen_to_supervisor, control);
     if (error != 0)
-        return gnn_fail(err, GNN_ENOMEM, "the control thread: %s", strerror(error));
+        return gnn_fail_thread(err, "the control thread", error, gnn_thread_stack_bytes());
     control->started = true;
     return GNN_OK;
 }

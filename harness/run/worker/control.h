@@ -19,7 +19,7 @@ struct gnn_control {
     int go_fd;   /* counts GO commands, and the stop that ends all waiting */
 };
 
-/* Starts the control thread. stop: the flag to set; NULL: own_stop. GNN_EIO, GNN_EFILES, GNN_ENOMEM. */
+/* Starts the control thread. stop: the flag to set; NULL: own_stop. GNN_EIO, GNN_EFILES, GNN_ETHREADS. */
 GNN_MUST_CHECK enum gnn_status gnn_control_open(struct gnn_control *control, atomic_bool *stop, struct gnn_err *err);
 void gnn_control_close(struct gnn_control *control); /* to be called also after a failed open */
 

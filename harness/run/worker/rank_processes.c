@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/run/worker/rank_processes.h"
 
+#include "harness/base/thread_limits.h"
 #include "harness/run/worker/control.h"
 
 #include <assert.h>
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -88,7 +90,9 @@ static enum gnn_status fork_rank(struct gnn_rank_processes *p, uint32_t rank, bo
     (void)close(lifeline[1]);
     if (pid < 0) {
         (void)close(lifeline[0]);
-        return gnn_fail(err, GNN_ENOMEM, "worker %u: fork: %s; lower --workers", rank, strerror(error));
+        char what[32];
+        (void)snprintf(what, sizeof what, "worker %u", rank);
+        return gnn_fail_thread(err, what, error, 0);
     }
     p->pid[rank] = pid;
     p->lifeline[rank] = lifeline[0];
@@ -100,7 +104,7 @@ static enum gnn_status start_watcher(struct gnn_rank_processes *p, struct gnn_er
 {
     const int error = pthread_create(&p->watcher, NULL, watch, p);
     if (error != 0)
-        return gnn_fail(err, GNN_ENOMEM, "the thread that watches the workers: %s", strerror(error));
+        return gnn_fail_thread(err, "the thread that watches the workers", error, gnn_thread_stack_bytes());
     p->watched = true;
     return GNN_OK;
 }

@@ -27,7 +27,7 @@ struct gnn_rank_processes {
 
 /* Forks the ranks 1 .. W - 1. It returns in each of them with its number in *rank, and in the caller with 0. The caller
  * must have no threads. On an error, which only the caller receives, the forked ranks end by themselves: join them.
- * GNN_ENOMEM, GNN_EIO, GNN_EFILES. */
+ * GNN_ENOMEM, GNN_ETHREADS, GNN_EIO, GNN_EFILES. */
 GNN_MUST_CHECK enum gnn_status gnn_rank_processes_start(struct gnn_rank_processes *processes, struct gnn_ranks *ranks,
                                                         uint32_t *rank, struct gnn_err *err);
 

@@ -21,8 +21,8 @@ GNN_TENSOR_TUNED_OPS(GNN_CPU_OP)
 
 extern const struct gnn_gat_rows_ops gnn_cpu_gat_rows;
 
-/* Opens a back-end whose threads are started by `start`, or returns GNN_ENOMEM. The table's open does the same with
- * pthread_create. */
+/* Opens a back-end whose threads are started by `start`. The table's open does the same with pthread_create.
+ * GNN_ENOMEM, GNN_ETHREADS. */
 GNN_MUST_CHECK enum gnn_status gnn_cpu_open(const struct gnn_tensor_env *env, gnn_share_start *start,
                                             struct gnn_tensor **out, struct gnn_err *err);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/tensor/cpu/share.h"
 
+#include "harness/base/thread_limits.h"
+
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +70,10 @@ enum gnn_status gnn_share_open(uint32_t threads, gnn_share_start *start, struct 
     enum gnn_status status = GNN_OK;
     while (s->started < threads - 1 && status == GNN_OK) {
         const int code = start(&s->thread[s->started], NULL, join_loops, s);
+        char what[64];
+        (void)snprintf(what, sizeof what, "thread %u of %u of the tensor back-end", s->started + 2, threads);
         if (code != 0)
-            status = gnn_fail(err, GNN_ENOMEM,
-                              "thread %u of %u of the tensor back-end could not start: %s; lower --compute-threads, or "
-                              "a higher ulimit -u",
-                              s->started + 2, threads, strerror(code));
+            status = gnn_fail_thread(err, what, code, gnn_thread_stack_bytes());
         else
             (void)pthread_setname_np(s->thread[s->started++], "compute");
     }

@@ -24,8 +24,8 @@ typedef int gnn_share_start(pthread_t *thread, const pthread_attr_t *attr, void 
 /* Bytes that a range moves, and bytes that a loop must move before other threads are woken. */
 enum { GNN_SHARE_RANGE_BYTES = 128 << 10, GNN_SHARE_LOOP_BYTES = 4 * GNN_SHARE_RANGE_BYTES };
 
-/* Starts threads - 1 threads, or returns GNN_ENOMEM if one cannot be started; none remains then. *out is NULL for one
- * thread. */
+/* Starts threads - 1 threads. *out is NULL for one thread. GNN_ETHREADS: one cannot be started; none remains.
+ * GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_share_open(uint32_t threads, gnn_share_start *start, struct gnn_share **out,
                                               struct gnn_err *err);
 /* Ends the threads; accepts NULL. No loop may be running. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads, the clock, and each thread's split of its time. */
 #include "harness/base/clock.h"
+#include "harness/base/thread_limits.h"
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
@@ -145,9 +146,10 @@ enum gnn_status measured_thread_start(struct gnn_world *w, const char *name, gnn
     thread->arg = arg;
     const int rc = pthread_create(&thread->handle, NULL, thread_main, thread);
     if (rc != 0) {
+        char what[GNN_NAME_MAX + 8];
+        (void)snprintf(what, sizeof what, "thread %s", name);
         measured_thread_free(thread);
-        return gnn_fail(err, GNN_ENOMEM, "thread %s could not start: %s; fewer workers, or a higher ulimit -u", name,
-                        strerror(rc));
+        return gnn_fail_thread(err, what, rc, gnn_thread_stack_bytes());
     }
     char short_name[16]; /* the kernel's limit */
     (void)snprintf(short_name, sizeof short_name, "%.15s", name);

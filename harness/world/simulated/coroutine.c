@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/world/simulated/coroutine.h"
 
+#include "harness/base/thread_limits.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -231,8 +233,7 @@ enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(v
     void *const stack = mmap(NULL, SIM_COROUTINE_STACK_BYTES, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
-        return gnn_fail(err, GNN_ENOMEM, "coroutine's stack of %d bytes: %s", SIM_COROUTINE_STACK_BYTES,
-                        strerror(errno));
+        return gnn_fail_thread(err, "a simulated thread", EAGAIN, SIM_COROUTINE_STACK_BYTES); /* as of a real one */
     coroutine->stack = stack;
     coroutine->bottom = stack;
     coroutine->bottom_bytes = SIM_COROUTINE_STACK_BYTES;
@@ -241,7 +242,7 @@ enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(v
 #endif
     enum gnn_status status = GNN_OK;
     if (mprotect(stack, GNN_PAGE_BYTES, PROT_NONE) != 0)
-        status = gnn_fail(err, GNN_ENOMEM, "the guard page of a coroutine's stack: %s", strerror(errno));
+        status = gnn_fail_thread(err, "a simulated thread", EAGAIN, SIM_COROUTINE_STACK_BYTES);
     GNN_NEXT(status, prepare(coroutine, err));
     if (status != GNN_OK) {
         sim_coroutine_close(coroutine);

@@ -27,8 +27,8 @@ struct sim_coroutine {
 
 /* Makes the calling stack a coroutine. */
 void sim_coroutine_adopt(struct sim_coroutine *self);
-/* Creates a stack on which fn(arg) starts at the first switch, or returns GNN_ENOMEM. fn must end with
- * sim_coroutine_leave. */
+/* Creates a stack on which fn(arg) starts at the first switch. fn must end with sim_coroutine_leave. GNN_ETHREADS: the
+ * stack cannot be mapped. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(void *arg), void *arg,
                                                   struct gnn_err *err);
 /* Frees the stack of a coroutine that never ran or has left. For an adopted one it frees what its switches needed. */

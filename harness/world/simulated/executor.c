@@ -509,9 +509,10 @@ enum gnn_status sim_thread_start(struct gnn_world *w, const char *name, gnn_thre
     thread_name(thread, name);
     thread->fn = fn;
     thread->arg = arg;
-    if (sim_coroutine_open(&thread->coroutine, thread_main, thread, err) != GNN_OK) {
+    const enum gnn_status status = sim_coroutine_open(&thread->coroutine, thread_main, thread, err);
+    if (status != GNN_OK) {
         free(thread);
-        return GNN_ENOMEM;
+        return status;
     }
     add_thread(ex, thread);
     make_ready(ex, thread);
