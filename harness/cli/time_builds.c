@@ -87,7 +87,7 @@ static enum gnn_status observe(void *ctx, uint32_t cell, bool head, double metri
     const struct gnn_build_cell *const what = &t->jobs[head].cells[cell];
     char db[PATH_BYTES];
     json_t *run;
-    (void)snprintf(db, sizeof db, "%.900s/time.db", t->request->dir);
+    (void)snprintf(db, sizeof db, "%.900s/time-%s.db", t->request->dir, head ? "head" : "base");
     GNN_TRY(gnn_build_run(program, what, db, &run, err));
     const bool ok = strcmp(text_of(run, "status"), "ok") == 0;
     enum gnn_status status = GNN_OK;

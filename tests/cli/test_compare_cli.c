@@ -229,7 +229,7 @@ static void a_summary_is_appended(void **state)
 /* ---- measured time, with builds whose epochs take what the test says ---- */
 
 /* A build whose later epochs, first epoch and opening take these times, and up to 1 % more. gpu: an expression of the
- * shell that is the time of its kernels in ns, or "null". */
+ * shell that is the time of its kernels in ns, or "null". It cannot read a database that another build wrote. */
 static void fake_build(const struct gate *g, const char *name, const char *epoch, const char *first,
                        const char *opening, const char *gpu)
 {
@@ -237,6 +237,9 @@ static void fake_build(const struct gate *g, const char *name, const char *epoch
                        "#!/bin/bash\ncase $1 in\n"
                        "sweep) echo 'configuration 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
                        "run) [ \"$3\" = '--dataset=a b' ] && [ \"$4\" = --set=null.x=1 ] || exit 9\n"
+                       "    while [[ $1 != --db=* ]]; do shift; done\n"
+                       "    db=${1#--db=}; [ \"$(cat \"$db\" 2>/dev/null || echo %s)\" = %s ] || exit 9\n"
+                       "    echo %s >\"$db\"\n"
                        "    n=$(cat %s/count 2>/dev/null || echo 0); echo $((n + 1)) >%s/count\n"
                        "    of() { echo $(($1 / 10000 * (10000 + (n * 7919 + 13) %% 101))); }\n"
                        "    echo '{\"status\": \"ok\", \"world\": \"measured\", \"config\": {\"system\": \"null\"}, "
@@ -244,7 +247,7 @@ static void fake_build(const struct gate *g, const char *name, const char *epoch
                        "\"epochs\": [{\"wall_ns\": '$(of %s)'}, {\"wall_ns\": '$(of %s)', \"figures\": "
                        "{\"gpu_busy_ns\": '%s'}}]}' ;;\n"
                        "esac\n",
-                       g->dir, g->dir, opening, first, epoch, gpu);
+                       name, name, name, g->dir, g->dir, opening, first, epoch, gpu);
 }
 
 static struct process_result time_of(const struct gate *g, const char *base, const char *head)
