@@ -61,7 +61,7 @@ static const struct gnn_column run_columns[] = {
 
 #define EPOCH struct gnn_record_epoch
 static const struct gnn_column epoch_columns[] = {
-    TIME(EPOCH, wall_ns), TIME(EPOCH, prepare_ns), F64(EPOCH, loss), F64(EPOCH, train_accuracy),
+    TRI(EPOCH, complete), TIME(EPOCH, wall_ns), TIME(EPOCH, prepare_ns), F64(EPOCH, loss), F64(EPOCH, train_accuracy),
     F64(EPOCH, valid_accuracy), F64(EPOCH, test_accuracy), F64(EPOCH, valid_mrr), F64(EPOCH, valid_raw_mrr),
     F64(EPOCH, valid_hits_1), F64(EPOCH, valid_hits_3), F64(EPOCH, valid_hits_10), F64(EPOCH, test_mrr),
     F64(EPOCH, test_raw_mrr), F64(EPOCH, test_hits_1), F64(EPOCH, test_hits_3), F64(EPOCH, test_hits_10),

@@ -13,7 +13,7 @@ struct gnn_db {
 
 enum {
     GNN_SQL_BYTES = 4096,
-    GNN_SCHEMA_VERSION = 7,
+    GNN_SCHEMA_VERSION = 8,
     GNN_KEYS_MAX = 3,
     GNN_WHOLE_RUN = -1 /* value of counters.epoch */
 };

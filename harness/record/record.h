@@ -69,6 +69,7 @@ struct gnn_record_figure {
 /* One epoch. Plain data without pointers: it can pass through a pipe between processes of one build. */
 struct gnn_record_epoch {
     uint64_t epoch;
+    int complete; /* 1: the work of exactly one epoch; 0: more or less than that; -1 unknown */
     uint64_t wall_ns, prepare_ns;
     double loss, train_accuracy, valid_accuracy, test_accuracy;                 /* NAN: unknown; accuracies in [0, 1] */
     double valid_mrr, valid_raw_mrr, valid_hits_1, valid_hits_3, valid_hits_10; /* link prediction, in [0, 1] */

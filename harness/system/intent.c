@@ -22,6 +22,12 @@ void gnn_intent_phases(struct gnn_intent *intent, uint32_t batches, const char *
     assert((size_t)length < sizeof intent->phase_option);
 }
 
+bool gnn_intent_epoch_is_complete(const struct gnn_intent *intent, uint64_t epoch, uint64_t epochs)
+{
+    assert(epoch < epochs);
+    return !intent->prepares_next || epochs == 1 || (epoch > 0 && epoch + 1 < epochs);
+}
+
 void gnn_intent_reads(struct gnn_intent *intent, const char *path, uint32_t how)
 {
     assert(intent->file_count < GNN_INTENT_FILES_MAX);

@@ -34,6 +34,9 @@ struct gnn_intent {
      * them. */
     uint32_t phase_batches;
     char phase_option[GNN_NAME_MAX];
+    /* Each epoch but the last prepares a part of the next one. In a run of several epochs, the first then does more
+     * than the work of one epoch, and the last does less. */
+    bool prepares_next;
     uint32_t file_count;
     struct gnn_used_file files[GNN_INTENT_FILES_MAX];
 };
@@ -43,6 +46,9 @@ void gnn_intent_begin(const struct gnn_env *env, struct gnn_intent *out);
 
 /* Sets the number of mini-batches of a phase. option: the option that shortens phases, such as "ginex.superbatch". */
 void gnn_intent_phases(struct gnn_intent *intent, uint32_t batches, const char *option);
+
+/* Returns whether epoch number `epoch` of `epochs` does exactly the work of one epoch. */
+bool gnn_intent_epoch_is_complete(const struct gnn_intent *intent, uint64_t epoch, uint64_t epochs);
 
 /* Adds a file. path NULL: a scratch file without a name. how: bits of enum gnn_file_use. */
 void gnn_intent_reads(struct gnn_intent *intent, const char *path, uint32_t how);

@@ -100,6 +100,7 @@ static void agnes_intend(const void *state, struct gnn_intent *intent)
         gnn_intent_phases(intent, (uint32_t)intent->whole_batches, "agnes.first");
     else
         gnn_intent_phases(intent, setup->sizes.hyperbatch, "agnes.hyperbatch");
+    intent->prepares_next = setup->config->overlap == AGNES_OVERLAP_EPOCHS;
     gnn_intent_reads(intent, gnn_file_path(world, setup->files.graph), how | made);
     if (setup->files.features == NULL)
         return;

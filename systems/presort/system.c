@@ -168,6 +168,7 @@ static void presort_intend(const void *state, struct gnn_intent *intent)
     gnn_intent_reads(intent, d->indices_path, lists_use(s, how));
     if (s->setup.env->workload->sample_only)
         return;
+    intent->prepares_next = s->setup.config->ahead;
     gnn_intent_phases(intent, s->setup.sizes.hyperbatch, "presort.hyperbatch");
     gnn_intent_reads(intent, d->features_path, how);
     gnn_intent_reads(intent, NULL, how); /* sorted rows */

@@ -123,6 +123,33 @@ static void the_devices_requests_have_sizes(void **state)
     }
 }
 
+/* Each epoch's record says whether the epoch did the work of exactly one: not where it prepared for the next one. */
+static void epochs_are_complete_or_not(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[8];
+        const char *complete; /* a digit for each epoch */
+    } cases[] = {
+        {{"--system", "pygplus", "--epochs", "2"}, "11"},
+        {{"--system", "presort", "--epochs", "3"}, "010"},
+        {{"--system", "presort", "--epochs", "1"}, "1"},
+        {{"--system", "presort", "--epochs", "2", "--set", "presort.ahead=false"}, "11"},
+        {{"--system", "agnes", "--epochs", "2", "--set", "agnes.overlap=epochs"}, "00"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = simulate(t, cases[c].more, &exit_status);
+        const json_t *const epochs = json_object_get(run, "epochs");
+        assert_int_equal(exit_status, 0);
+        assert_int_equal(json_array_size(epochs), strlen(cases[c].complete));
+        for (size_t e = 0; e < json_array_size(epochs); e++)
+            if (whole(json_array_get(epochs, e), NULL, "complete") != cases[c].complete[e] - '0')
+                fail_msg("case %zu: epoch %zu", c, e);
+        json_decref(run);
+    }
+}
+
 /* Thread counts that nobody gave follow the cores of the profile (3 and 48), up to what the papers use. */
 static void threads_follow_the_cores_of_the_world(void **state)
 {
@@ -411,6 +438,7 @@ int main(void)
         cmocka_unit_test(the_series_is_the_whole_run),
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(the_devices_requests_have_sizes),
+        cmocka_unit_test(epochs_are_complete_or_not),
         cmocka_unit_test(threads_follow_the_cores_of_the_world),
         cmocka_unit_test(no_loss_and_no_accuracy),
         cmocka_unit_test(a_registry_graph_needs_no_disk),

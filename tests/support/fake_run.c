@@ -66,6 +66,7 @@ static void fake_epoch(struct gnn_run_record *run, double slow)
     gnn_record_epoch_unknown(&epoch);
     const double wall_s = slow * (run->epoch_count == 0 ? 1.15 : 1.0);
     epoch.epoch = run->epoch_count;
+    epoch.complete = 1;
     epoch.wall_ns = (uint64_t)(wall_s * second_ns);
     epoch.prepare_ns = 0;
     epoch.loss = 2.5 / (1.0 + run->epoch_count);

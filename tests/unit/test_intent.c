@@ -76,6 +76,65 @@ static void test_phases_have_a_remedy(void **state)
     assert_string_equal(intent.phase_option, "agnes.hyperbatch");
 }
 
+/* Where each epoch prepares a part of the next one, the first does more than one epoch's work, the last less. */
+static void test_epochs_at_the_ends_may_be_incomplete(void **state)
+{
+    (void)state;
+    static const struct {
+        bool prepares_next;
+        uint64_t epochs;
+        const char *complete; /* a digit for each epoch */
+    } cases[] = {{false, 1, "1"}, {false, 3, "111"}, {true, 1, "1"},
+                 {true, 2, "00"}, {true, 3, "010"},  {true, 4, "0110"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct gnn_intent intent = {.prepares_next = cases[i].prepares_next};
+        for (uint64_t e = 0; e < cases[i].epochs; e++)
+            assert_int_equal(gnn_intent_epoch_is_complete(&intent, e, cases[i].epochs), cases[i].complete[e] == '1');
+    }
+}
+
+static void test_which_systems_prepare_for_the_next_epoch(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        bool sample_only, prepares_next;
+    } cases[] = {
+        {"null", NULL, false, false},
+        {"pygplus", NULL, false, false},
+        {"gnndrive", NULL, false, false},
+        {"ginex", NULL, false, false},
+        {"ringsampler", NULL, false, false},
+        {"diskgnn", NULL, false, false},
+        {"mariusgnn", OPTIONS("partitions=15", "capacity=6", "policy=replace"), false, false},
+        {"agnes", NULL, false, false},
+        {"agnes", OPTIONS("overlap=full"), false, false},
+        {"agnes", OPTIONS("overlap=epochs"), false, true},
+        {"presort", NULL, false, true},
+        {"presort", NULL, true, false}, /* nothing is sorted */
+        {"presort", OPTIONS("ahead=false"), false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        struct train_run run;
+        struct gnn_intent intent;
+        fixture_open(&f, .graph = &usual, .simulated = true);
+        train_run_init(&run, f.world, cases[i].system);
+        run.options = cases[i].options;
+        run.modelled = &f.profile;
+        run.workload.sample_only = cases[i].sample_only;
+        must_run(train_run_open(&run, &f.graph), &run);
+        gnn_intent_begin(&run.env, &intent);
+        if (run.table->intend != NULL)
+            run.table->intend(run.state, &intent);
+        if (intent.prepares_next != cases[i].prepares_next)
+            fail_msg("case %zu, %s: prepares_next is %d", i, cases[i].system, intent.prepares_next);
+        train_run_close(&run);
+        fixture_close(&f);
+    }
+}
+
 /* 150 training nodes in batches of 20. */
 static void test_what_each_system_means_to_do(void **state)
 {
@@ -181,6 +240,8 @@ int main(void)
         cmocka_unit_test(test_an_epoch_trains_every_seed_once),
         cmocka_unit_test(test_direct_means_all_of_it),
         cmocka_unit_test(test_phases_have_a_remedy),
+        cmocka_unit_test(test_epochs_at_the_ends_may_be_incomplete),
+        cmocka_unit_test(test_which_systems_prepare_for_the_next_epoch),
         cmocka_unit_test(test_what_each_system_means_to_do),
         cmocka_unit_test_setup_teardown(test_what_systems_of_links_mean_to_do, data_set_up, data_tear_down),
     };

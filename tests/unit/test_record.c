@@ -98,6 +98,7 @@ static void round_trip(void **state)
     struct gnn_run_record run, back;
     struct gnn_err err = {0};
     fake_run(&run, "gnndrive", 9.87, 3, 7);
+    run.epochs[2].complete = 0;
     add_point(&run, 1000000000, 50.0);
     add_point(&run, 2000000000, NAN);
     gnn_run_record_reason(&run, "first %d", 1);
@@ -111,6 +112,8 @@ static void round_trip(void **state)
     assert_int_equal(back.scale_divisor, 100);
     assert_int_equal(back.swap_read_back_bytes, GNN_UNKNOWN);
     assert_true(isnan(back.epochs[0].valid_accuracy));
+    assert_int_equal(back.epochs[1].complete, 1);
+    assert_int_equal(back.epochs[2].complete, 0);
     assert_true(isnan(back.series[1].cpu_pct));
     assert_float_equal(back.series[1].gpu_power_w, 300, 0);
     assert_float_equal(back.series[1].gpu_rx_bytes_per_s, 2e9, 0);

@@ -222,6 +222,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     }
     gnn_record_fill_epoch(wire, &before, &after,
                           stolen_ns == GNN_UNKNOWN ? GNN_UNKNOWN : stolen_ns - s->epoch_start_stolen_ns, &s->pending);
+    s->pending.complete = gnn_intent_epoch_is_complete(&s->intent, wire->epoch, s->config.epochs) ? 1 : 0;
     gnn_floor_add(&s->floor, &s->pending);
     if (wire->trained_otherwise && !s->facts.trained_otherwise) {
         s->facts.trained_otherwise = true;
