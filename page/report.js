@@ -113,9 +113,9 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
   // Every distribution there is: epochs, and what the system recorded as percentiles.
   const distributions = run => {
     const list = [], head = ["", "least", "p50", "p90", "p99", "p99.9", "most"];
-    const walls = ascending(run.epochs.wall_ns || []);
+    const walls = ascending(run.counted.map(e => run.epochs.wall_ns[e]));
     if (walls.length > 1)
-      list.push(["epochs", walls[0], median(walls), percentile(walls, 90), percentile(walls, 99), null, walls[walls.length - 1]]);
+      list.push(["later epochs", walls[0], median(walls), percentile(walls, 90), percentile(walls, 99), null, walls[walls.length - 1]]);
     const bases = new Set(Object.keys(run.figures).map(name => (name.match(/^(.*)_(p50|p90|p99|p999|max)_ns$/) || [])[1]).filter(known));
     for (const base of bases) {
       const value = end => { const values = run.figures[base + end]; return values ? values[values.length - 1] : null; };

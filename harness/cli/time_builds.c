@@ -35,15 +35,22 @@ static double value_of(const json_t *object, const char *key)
     return json_is_integer(value) ? (double)json_integer_value(value) : (double)NAN;
 }
 
-/* Returns the median over the epochs without the first one, or that of the only one. figure: its name among the
- * figures of an epoch, or NULL for the wall time. */
+/* Returns true if the run's record counts the epoch. Records of older builds count all but the first of several. */
+static bool is_counted(const json_t *epochs, size_t e)
+{
+    const json_t *const counted = json_object_get(json_array_get(epochs, e), "counted");
+    return json_is_integer(counted) ? json_integer_value(counted) != 0 : e > 0 || json_array_size(epochs) == 1;
+}
+
+/* Returns the median over the epochs that count. figure: its name among the figures of an epoch, or NULL for the wall
+ * time. */
 static double median_over_epochs(const json_t *epochs, const char *figure)
 {
     const size_t count = json_array_size(epochs);
     double values[EPOCHS_MAX];
     uint32_t found = 0;
-    for (size_t e = count > 1 ? 1 : 0; e < count && found < EPOCHS_MAX; e++) {
-        const json_t *const epoch = json_array_get(epochs, e);
+    for (size_t e = 0; e < count && found < EPOCHS_MAX; e++) {
+        const json_t *const epoch = is_counted(epochs, e) ? json_array_get(epochs, e) : NULL;
         const double value =
             figure == NULL ? value_of(epoch, "wall_ns") : value_of(json_object_get(epoch, "figures"), figure);
         if (value > 0)

@@ -15,9 +15,6 @@
 static const double second_ns = 1e9;
 static const double gib = 1024.0 * 1024 * 1024, gb = 1e9;
 
-/* A quantity of one epoch. */
-typedef double epoch_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
-
 static double known(uint64_t value)
 {
     return value == GNN_UNKNOWN ? (double)NAN : (double)value;
@@ -32,21 +29,6 @@ static double whole_over_part(const struct gnn_run_record *run, const struct gnn
     if (gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH) == GNN_UNKNOWN)
         return 1;
     return ran > 0 ? total / ran : (double)NAN;
-}
-
-/* The median of an epoch's quantity over the epochs after the first, or of the first where it is alone. */
-static double of_later_epochs(const struct gnn_run_record *run, epoch_fn *fn)
-{
-    double *const values = calloc(run->epoch_count + 1, sizeof *values);
-    uint32_t count = 0;
-    for (uint32_t e = run->epoch_count > 1 ? 1 : 0; e < run->epoch_count && values != NULL; e++) {
-        const double value = fn(run, &run->epochs[e]);
-        if (isfinite(value))
-            values[count++] = value;
-    }
-    const double median = count > 0 ? gnn_median(values, count) : (double)NAN;
-    free(values);
-    return median;
 }
 
 /* ---- of an epoch ---- */
@@ -138,7 +120,7 @@ static double peak_gib(const struct gnn_run_record *run, const struct gnn_record
 
 static const struct {
     const char *name;
-    epoch_fn *fn;
+    gnn_epoch_fn *fn;
 } epoch_metrics[] = {
     {"epoch_s", epoch_seconds},
     {"epoch_min", epoch_minutes},
@@ -161,7 +143,7 @@ enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
 
 static double first_epoch(const struct gnn_run_record *run)
 {
-    return run->epoch_count > 0 ? epoch_seconds(run, &run->epochs[0]) : (double)NAN;
+    return known(gnn_run_first_epoch_ns(run)) / second_ns;
 }
 
 static double gpu_busy(const struct gnn_run_record *run)
@@ -392,7 +374,7 @@ static int sized_metric(const char *name, const char **most)
 /* The record leaves out a class that has none. */
 static double of_size_class(const struct gnn_run_record *run, const char *name)
 {
-    const struct gnn_record_epoch *const last = &run->epochs[run->epoch_count - 1];
+    const struct gnn_record_epoch *const last = gnn_run_last_epoch(run);
     const char *most;
     const int sized = sized_metric(name, &most);
     char figure[GNN_NAME_MAX];
@@ -477,7 +459,7 @@ double gnn_metric_of(const struct gnn_run_record *run, const char *name)
         return (double)NAN;
     for (int i = 0; i < EPOCH_METRICS; i++)
         if (strcmp(epoch_metrics[i].name, name) == 0)
-            return of_later_epochs(run, epoch_metrics[i].fn);
+            return gnn_run_epoch_median(run, epoch_metrics[i].fn);
     const uint32_t epoch = epoch_of_accuracy(name);
     if (epoch > 0)
         return epoch <= run->epoch_count ? 100 * run->epochs[epoch - 1].test_accuracy : (double)NAN;
@@ -485,5 +467,5 @@ double gnn_metric_of(const struct gnn_run_record *run, const char *name)
         return of_size_class(run, name);
     if (begins(name, first))
         return known(gnn_recorded_figure(&run->epochs[0], name + strlen(first)));
-    return known(gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name + strlen(own)));
+    return known(gnn_recorded_figure(gnn_run_last_epoch(run), name + strlen(own)));
 }

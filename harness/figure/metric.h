@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The metrics of a run that a figure can show, by name: its y axis and its predicates use them. A value of an epoch is
- * the median over the epochs after the first, or the first if it is the only one. For a part of an epoch (--batches),
- * times and counts are scaled to the whole.
+ * the median over the epochs that count: complete epochs after the first, or the only epoch (gnn_run_counts_epoch).
+ * For a part of an epoch (--batches), times and counts are scaled to the whole.
  *
  *   `epoch_s`, `epoch_min`     Seconds, minutes of an epoch.
  *   `first_epoch_s`            Seconds of the first epoch.
@@ -10,9 +10,9 @@
  *   `sampling_s`               Seconds per sampler for an epoch, without waiting for queues.
  *   `read_gib`, `reads`        Device reads of an epoch: GiB, requests.
  *   `asked_gib`, `asks`        Explicit reads of an epoch: GiB, requests.
- *   `reads.4K`, `asks.4K`      Requests of that size class in the last epoch: up to that size, and more than
- *                              half of it. Classes are 512 (all up to it) and powers of two up to 4G. Measured
- *                              runs have `asks.` only.
+ *   `reads.4K`, `asks.4K`      Requests of that size class in the last epoch that counts: up to that size, and more
+ *                              than half of it. Classes are 512 (all up to it) and powers of two up to 4G.
+ *                              Measured runs have `asks.` only.
  *   `read_kib`                 Mean size of a device read, KiB.
  *   `written_gib`              GiB written to the device.
  *   `disk_wait_s`              Seconds of waiting for storage per worker, in the stage that waits longest.
@@ -37,7 +37,7 @@
  *                              Time and epochs until the figure's `target` accuracy, with the epoch time of its world.
  *   `fio.read_mbps`, `fio.read_us`
  *                              Reads of fio (fio_cells.h): MB/s, mean from submission to completion.
- *   `own.NAME`, `first.NAME`   A statistic of the system: of the last epoch, of the first.
+ *   `own.NAME`, `first.NAME`   A statistic of the system: of the last epoch that counts, of the first.
  *
  * Predicates also have `published.METRIC`, the published value of a metric of the figure at that place. */
 #ifndef GNN_FIGURE_METRIC_H

@@ -110,17 +110,18 @@ static enum gnn_status put_table(const struct gnn_table *table, const void *row,
     return GNN_OK;
 }
 
-/* The distribution of the epochs' times: the same median as every table's. */
+/* The first epoch, then the distribution of the epochs that count: the same median as every table's. */
 static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, struct gnn_err *err)
 {
     double *walls_ns;
     uint32_t known = 0;
     GNN_NEW(walls_ns, run->epoch_count + UINT32_C(1), err, "times of %u epochs", run->epoch_count);
     for (uint32_t e = 0; e < run->epoch_count && !gnn_run_withholds_times(run); e++)
-        if (gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
+        if (gnn_run_counts_epoch(run, e) && gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
             walls_ns[known++] = (double)gnn_epoch_whole_ns(&run->epochs[e]);
     const double median = gnn_median(walls_ns, known); /* sorts them */
     (void)fprintf(out, ",%u", run->epoch_count);
+    put_count(gnn_run_first_epoch_ns(run), out);
     put_time(known == 0 ? (double)NAN : walls_ns[0], out);
     put_time(median, out);
     put_time(gnn_percentile(walls_ns, known, 90), out);
@@ -140,7 +141,7 @@ static void put_header(const struct names *names, FILE *out)
             put_text(tables[t]->columns[i].name, out);
     (void)fputs(
         ",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,"
-        "epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
+        "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
         out);
     for (uint32_t i = 0; i < names->count; i++)
         put_text(names->of[i], out);

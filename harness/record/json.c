@@ -67,12 +67,14 @@ static json_t *figures_object(const struct gnn_record_epoch *epoch)
     return if_whole(object, whole);
 }
 
-static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_times)
+static json_t *epoch_object(const struct gnn_run_record *run, uint32_t number, bool hide_times)
 {
+    const struct gnn_record_epoch *const epoch = &run->epochs[number];
     json_t *object = json_object();
     assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
     return if_whole(object, add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
                                 gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
+                                add(object, "counted", json_integer(gnn_run_counts_epoch(run, number) ? 1 : 0)) &&
                                 add(object, "stages",
                                     row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
                                 add(object, "counters", counters_object(&epoch->counters)) &&
@@ -84,7 +86,7 @@ static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
     json_t *array = json_array();
     bool whole = true;
     for (uint32_t i = 0; i < run->epoch_count && whole; i++)
-        whole = json_array_append_new(array, epoch_object(&run->epochs[i], hide_times)) == 0;
+        whole = json_array_append_new(array, epoch_object(run, i, hide_times)) == 0;
     return if_whole(array, whole);
 }
 
@@ -99,11 +101,22 @@ static json_t *pairs_object(const struct gnn_kv_list *list)
     return if_whole(object, whole);
 }
 
+static json_t *count_or_null(uint64_t count)
+{
+    return count == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)count);
+}
+
+static bool add_epoch_times(const struct gnn_run_record *run, json_t *object)
+{
+    return add(object, "first_epoch_ns", count_or_null(gnn_run_first_epoch_ns(run))) &&
+           add(object, "epoch_ns", count_or_null(gnn_run_epoch_ns(run)));
+}
+
 static bool add_bound(const struct gnn_run_record *run, json_t *object)
 {
     const uint64_t bytes = gnn_run_bound_bytes(run);
     const double ratio = gnn_run_bound_ratio(run);
-    return add(object, "bound_bytes", bytes == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)bytes)) &&
+    return add(object, "bound_bytes", count_or_null(bytes)) &&
            add(object, "bound_ratio", isnan(ratio) ? json_null() : json_real(ratio));
 }
 
@@ -111,7 +124,7 @@ static bool add_floor(const struct gnn_run_record *run, json_t *object)
 {
     const uint64_t floor_ns = gnn_run_floor_ns(run);
     const double ratio = gnn_run_floor_ratio(run);
-    return add(object, "floor_ns", floor_ns == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)floor_ns)) &&
+    return add(object, "floor_ns", count_or_null(floor_ns)) &&
            add(object, "floor_ratio", isnan(ratio) ? json_null() : json_real(ratio));
 }
 
@@ -121,8 +134,8 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
     struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];
     const uint32_t stage_count = gnn_run_stage_sums(run, stages);
     return add(object, "run_id", run->run_id == 0 ? json_null() : json_integer(run->run_id)) &&
-           gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_bound(run, object) &&
-           add_floor(run, object) && add(object, "epochs", epochs_array(run, hide_times)) &&
+           gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_epoch_times(run, object) &&
+           add_bound(run, object) && add_floor(run, object) && add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
            add(object, "counters", counters_object(&run->counters)) &&
            add(object, "config", pairs_object(&run->config)) &&

@@ -29,8 +29,9 @@ static const char list_head[] =
     "<label>world<select name=\"world\"></select></label><label>status<select "
     "name=\"status\"></select></label></form>\n"
     "<p class=\"soft\" id=\"count\"></p>\n<div class=\"wide list\"><table id=\"runs\">\n"
-    "<tr><th class=\"n\">run</th><th>system</th><th>dataset</th><th>world</th><th>status</th><th class=\"n\">epoch "
-    "s</th>"
+    "<tr><th class=\"n\">run</th><th>system</th><th>dataset</th><th>world</th><th>status</th><th class=\"n\">first "
+    "epoch s</th>"
+    "<th class=\"n\">later epochs s</th>"
     "<th class=\"n\">I/O wait %</th><th class=\"n\">CPU %</th><th class=\"n\">hit ratio</th><th class=\"n\">disk "
     "read</th>"
     "<th class=\"n\">peak memory</th><th class=\"n\">test acc %</th></tr>\n";
@@ -66,6 +67,11 @@ static void put_number(double value, const char *format, FILE *out)
     put_cell(text, "n", out);
 }
 
+static void put_seconds(uint64_t ns, FILE *out)
+{
+    put_number(ns == GNN_UNKNOWN ? (double)NAN : 1e-9 * (double)ns, "%.4g", out);
+}
+
 static void put_bytes(uint64_t bytes, FILE *out)
 {
     char text[32];
@@ -76,7 +82,6 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
 {
     char text[4 * GNN_NAME_MAX];
     const bool ok = run->status == GNN_RUN_OK && !gnn_run_withholds_times(run);
-    const uint64_t epoch_ns = gnn_run_epoch_ns(run);
     (void)fprintf(out, "<tr data-run=\"%" PRId64 "\"><td class=\"n\">%" PRId64 "</td>", run->run_id, run->run_id);
     (void)snprintf(text, sizeof text, "%s%s%s%s", run->system, run->variant[0] == '\0' ? "" : " ", run->variant,
                    gnn_run_cap_not_enforced(run) ? " (limit not enforced)" : "");
@@ -85,7 +90,8 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
     put_cell(text, "", out);
     put_cell(run->world, "", out);
     put_cell(run->status == GNN_RUN_OK && !ok ? "invalid" : gnn_run_status_name(run->status), ok ? "" : "bad", out);
-    put_number(epoch_ns == GNN_UNKNOWN ? (double)NAN : 1e-9 * (double)epoch_ns, "%.4g", out);
+    put_seconds(gnn_run_first_epoch_ns(run), out);
+    put_seconds(gnn_run_later_epoch_ns(run), out);
     put_number(gnn_run_io_wait_pct(run), "%.1f", out);
     put_number(gnn_run_cpu_pct(run), "%.1f", out);
     const double hit_ratio = gnn_record_hit_ratio(&run->counters);

@@ -229,13 +229,24 @@ static json_t *series_columns(const struct gnn_run_record *run, bool hide, uint3
 static json_t *derived_object(const struct gnn_run_record *run)
 {
     json_t *const object = json_object();
-    const bool whole = add(object, "epoch_ns", count_or_null(gnn_run_epoch_ns(run))) &&
+    const bool whole = add(object, "first_epoch_ns", count_or_null(gnn_run_first_epoch_ns(run))) &&
+                       add(object, "epoch_ns", count_or_null(gnn_run_epoch_ns(run))) &&
                        add(object, "io_wait_pct", real_or_null(gnn_run_io_wait_pct(run))) &&
                        add(object, "cpu_pct", real_or_null(gnn_run_cpu_pct(run))) &&
                        add(object, "hit_ratio", real_or_null(gnn_record_hit_ratio(&run->counters))) &&
                        add(object, "test_accuracy", real_or_null(gnn_run_test_accuracy(run))) &&
                        add(object, "test_mrr", real_or_null(gnn_run_test_mrr(run)));
     return if_whole(object, whole);
+}
+
+/* The epochs that count, by number. */
+static json_t *counted_array(const struct gnn_run_record *run)
+{
+    json_t *const array = json_array();
+    bool whole = true;
+    for (uint32_t e = 0; e < run->epoch_count && whole; e++)
+        whole = !gnn_run_counts_epoch(run, e) || json_array_append_new(array, json_integer(e)) == 0;
+    return if_whole(array, whole);
 }
 
 static json_t *run_object(const struct gnn_run_record *run, const char *label, const json_t *common,
@@ -248,7 +259,7 @@ static json_t *run_object(const struct gnn_run_record *run, const char *label, c
     const bool whole =
         add(object, "id", json_integer(run->run_id)) && add(object, "label", gnn_json_text(label)) &&
         add(object, "caption", gnn_json_text(caption)) && add(object, "run", row_object(&gnn_table_runs, run, hide)) &&
-        add(object, "derived", derived_object(run)) &&
+        add(object, "derived", derived_object(run)) && add(object, "counted", counted_array(run)) &&
         add(object, "counters", row_object(&gnn_table_counters, &run->counters, hide)) &&
         add(object, "stages", stage_array(run, hide)) && add(object, "epochs", epoch_columns(run, hide)) &&
         add(object, "figures", hide ? json_object() : figure_columns(run)) &&

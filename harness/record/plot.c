@@ -261,14 +261,8 @@ enum { FIRST_EPOCH, LATER_EPOCHS };
 
 static double epochs_seconds(const struct gnn_run_record *run, int which)
 {
-    double *const seconds = calloc(run->epoch_count, sizeof *seconds);
-    uint32_t count = 0;
-    for (uint32_t e = 0; e < run->epoch_count && seconds != NULL; e++)
-        if ((e == 0) == (which == FIRST_EPOCH) && gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
-            seconds[count++] = 1e-9 * (double)gnn_epoch_whole_ns(&run->epochs[e]);
-    const double median = gnn_median(seconds, count);
-    free(seconds);
-    return median;
+    const uint64_t ns = which == FIRST_EPOCH ? gnn_run_first_epoch_ns(run) : gnn_run_later_epoch_ns(run);
+    return ns == GNN_UNKNOWN ? (double)NAN : 1e-9 * (double)ns;
 }
 
 static struct spread group_spread(const struct group *group, int which)
@@ -301,7 +295,8 @@ static bool has_later_epochs(const struct comparison *comparison)
 {
     for (uint32_t g = 0; g < comparison->group_count; g++)
         for (uint32_t r = 0; r < comparison->groups[g].run_count; r++)
-            if (usable(comparison->groups[g].runs[r]) && comparison->groups[g].runs[r]->epoch_count > 1)
+            if (usable(comparison->groups[g].runs[r]) &&
+                gnn_run_later_epoch_ns(comparison->groups[g].runs[r]) != GNN_UNKNOWN)
                 return true;
     return false;
 }
@@ -314,7 +309,7 @@ static enum gnn_status write_epoch_data(const struct comparison *comparison, con
     *rows = has_later_epochs(comparison) ? 2 : 1;
     (void)fputs("# group, then of each system: median, least, most, label's height, label; seconds\n", data);
     for (uint32_t row = 0; row < *rows; row++) {
-        (void)fputs(*rows == 1 ? "epoch" : row == 0 ? "first epoch" : "later epochs (median)", data);
+        (void)fputs(row == 0 ? "first epoch" : "later epochs (median)", data);
         for (uint32_t g = 0; g < comparison->group_count; g++)
             write_bar(data, &comparison->groups[g], row == 0 ? FIRST_EPOCH : LATER_EPOCHS, top);
         (void)fputc('\n', data);

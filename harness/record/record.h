@@ -231,7 +231,10 @@ GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct
 
 /* Writes one object on one line, with names as in results/schema.sql. It has the run's columns, then epochs[] (each
  * with stages[], counters, figures), stages[] (summed over epochs), counters, config, environment. With with_series it
- * also has series[]. All times of an invalid run are null. */
+ * also has series[]. All times of an invalid run are null.
+ *
+ * first_epoch_ns is the time of the first epoch. epoch_ns is the median over the epochs that count, which have counted
+ * = 1 (gnn_run_counts_epoch). */
 GNN_MUST_CHECK enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
                                             struct gnn_err *err);
 

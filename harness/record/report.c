@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 96, COLUMNS_MAX = 13 };
+enum { CELL_BYTES = 96, COLUMNS_MAX = 14 };
 
 /* A table of short texts; row 0 is the heading. */
 struct grid {
@@ -113,7 +113,7 @@ static const struct {
     const char *heading;
     double (*of)(const struct gnn_run_record *run);
 } ratios[] = {{">rows read/bound", gnn_run_bound_ratio}, {">epoch/floor", gnn_run_floor_ratio}};
-enum { FIRST_RATIO = 11, RATIOS = sizeof ratios / sizeof ratios[0] };
+enum { FIRST_RATIO = 12, RATIOS = sizeof ratios / sizeof ratios[0] };
 _Static_assert((int)FIRST_RATIO + (int)RATIOS <= (int)COLUMNS_MAX, "every ratio may have a column");
 
 static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_t ratio)
@@ -122,6 +122,13 @@ static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_
         if (isfinite(ratios[ratio].of(&runs[i])))
             return true;
     return false;
+}
+
+static void set_epoch_times(struct grid *grid, const struct gnn_run_record *run)
+{
+    char text[TEXT_BYTES];
+    grid_set(grid, 3, "%s", time_text(gnn_run_first_epoch_ns(run), text));
+    grid_set(grid, 4, "%s", time_text(gnn_run_later_epoch_ns(run), text));
 }
 
 /* shown: the numbers of the ratios that have a column. */
@@ -133,29 +140,29 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run, con
     set_system(grid, 1, run);
     grid_set(grid, 2, "%.60s %.20s", or_dash(run->dataset), run->model);
     if (run->status == GNN_RUN_OK && !gnn_run_withholds_times(run))
-        grid_set(grid, 3, "%s", time_text(gnn_run_epoch_ns(run), text));
+        set_epoch_times(grid, run);
     else
         grid_set(grid, 3, "%s", gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
-    grid_set(grid, 4, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
-    grid_set(grid, 5, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
-    grid_set(grid, 6, "%s", bytes_text(run->counters.device_read_bytes, text));
-    grid_set(grid, 7, "%s", count_text(run->counters.device_read_ios, text));
-    grid_set(grid, 8, "%s", bytes_text(run->counters.requested_bytes, text));
-    grid_set(grid, 9, "%s", bytes_text(run->counters.peak_memory_bytes, text));
+    grid_set(grid, 5, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
+    grid_set(grid, 6, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
+    grid_set(grid, 7, "%s", bytes_text(run->counters.device_read_bytes, text));
+    grid_set(grid, 8, "%s", count_text(run->counters.device_read_ios, text));
+    grid_set(grid, 9, "%s", bytes_text(run->counters.requested_bytes, text));
+    grid_set(grid, 10, "%s", bytes_text(run->counters.peak_memory_bytes, text));
     const double mrr = gnn_run_test_mrr(run);
     if (isfinite(mrr))
-        grid_set(grid, 10, "MRR %.4f", mrr);
+        grid_set(grid, 11, "MRR %.4f", mrr);
     else
-        grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+        grid_set(grid, 11, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
     for (uint32_t c = FIRST_RATIO; c < grid->columns; c++)
         grid_set(grid, c, "%s", pct_text(ratios[shown[c - FIRST_RATIO]].of(run), "2", text));
 }
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    const char *headings[COLUMNS_MAX + 1] = {">run",           "system",       "dataset",        ">epoch s",
-                                             ">I/O wait %",    ">CPU %",       ">disk read/run", ">I/Os/run",
-                                             ">requested/run", ">peak memory", ">test acc %"};
+    const char *headings[COLUMNS_MAX + 1] = {
+        ">run",   "system",         "dataset",   ">first epoch s", ">later epochs s", ">I/O wait %",
+        ">CPU %", ">disk read/run", ">I/Os/run", ">requested/run", ">peak memory",    ">test acc %"};
     uint32_t shown[RATIOS] = {0}, columns = FIRST_RATIO;
     for (uint32_t r = 0; r < RATIOS; r++)
         if (any_tells(runs, count, r)) {

@@ -49,37 +49,40 @@ static void print_result(const struct gnn_run_record *run, FILE *out)
     (void)fprintf(out, "  %-*s%s\n", SUMMARY_INDENT - 2, "result", text); /* in one line, as a message is looked for */
 }
 
-/* Returns the median of the epochs behind the first one; GNN_UNKNOWN where one of them has no time. */
-static uint64_t later_epochs_ns(const struct gnn_run_record *run)
+/* Writes which epochs after the first count; "": none. */
+static void name_counted(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
-    assert(run->epoch_count > 1);
-    uint64_t median_ns = GNN_UNKNOWN;
-    double *const later_ns = calloc(run->epoch_count - 1, sizeof *later_ns);
-    bool known = later_ns != NULL;
-    for (uint32_t e = 1; e < run->epoch_count && known; e++) {
-        const uint64_t ns = gnn_epoch_whole_ns(&run->epochs[e]);
-        known = ns != GNN_UNKNOWN;
-        later_ns[e - 1] = (double)ns;
+    uint32_t first = 0, last = 0, count = 0;
+    for (uint32_t e = 1; e < run->epoch_count; e++) {
+        if (!gnn_run_counts_epoch(run, e))
+            continue;
+        first = count == 0 ? e : first;
+        last = e;
+        count++;
     }
-    if (known)
-        median_ns = (uint64_t)gnn_median(later_ns, run->epoch_count - 1);
-    free(later_ns);
-    return median_ns;
+    if (count == 0)
+        text[0] = '\0';
+    else if (count == 1)
+        (void)snprintf(text, text_bytes, "epoch %u", first + 1);
+    else if (count == last - first + 1)
+        (void)snprintf(text, text_bytes, "median of epochs %u to %u", first + 1, last + 1);
+    else
+        (void)snprintf(text, text_bytes, "median of %u complete epochs", count);
 }
 
 static void print_epochs(const struct gnn_run_record *run, FILE *out)
 {
-    char text[256], first[TEXT_BYTES], later[TEXT_BYTES];
+    char text[256], first[TEXT_BYTES], later[TEXT_BYTES], counted[64];
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
         return;
-    const uint64_t first_ns = gnn_epoch_whole_ns(&run->epochs[0]);
-    const uint64_t later_ns = run->epoch_count > 1 ? later_epochs_ns(run) : GNN_UNKNOWN;
-    if (later_ns == GNN_UNKNOWN)
-        (void)snprintf(text, sizeof text, "%s%s s", run->epoch_count > 1 ? "first " : "", time_text(first_ns, first));
-    else
-        (void)snprintf(text, sizeof text, "first %s s, later %s s (%s %u)", time_text(first_ns, first),
-                       time_text(later_ns, later), run->epoch_count == 2 ? "epoch" : "median of epochs 2 to",
-                       run->epoch_count);
+    const uint64_t later_ns = gnn_run_later_epoch_ns(run);
+    const size_t used =
+        (size_t)snprintf(text, sizeof text, "first %s s", time_text(gnn_run_first_epoch_ns(run), first));
+    name_counted(run, counted, sizeof counted);
+    if (later_ns != GNN_UNKNOWN)
+        (void)snprintf(text + used, sizeof text - used, ", later %s s (%s)", time_text(later_ns, later), counted);
+    else if (run->epoch_count > 1 && counted[0] == '\0')
+        (void)snprintf(text + used, sizeof text - used, "; no later epoch is complete: use --epochs 3 or more");
     print_line("epoch time", text, out);
 }
 

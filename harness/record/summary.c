@@ -134,20 +134,55 @@ uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch)
     return full_ns != GNN_UNKNOWN ? full_ns : epoch->wall_ns;
 }
 
+bool gnn_run_counts_epoch(const struct gnn_run_record *run, uint32_t epoch)
+{
+    assert(epoch < run->epoch_count);
+    return run->epochs[epoch].complete != 0 && (epoch > 0 || run->epoch_count == 1);
+}
+
+const struct gnn_record_epoch *gnn_run_last_epoch(const struct gnn_run_record *run)
+{
+    for (uint32_t e = run->epoch_count; e-- > 0;)
+        if (gnn_run_counts_epoch(run, e))
+            return &run->epochs[e];
+    return run->epoch_count > 0 ? &run->epochs[run->epoch_count - 1] : NULL;
+}
+
+double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn)
+{
+    double *const values = calloc(run->epoch_count + UINT32_C(1), sizeof *values);
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < run->epoch_count && values != NULL; e++) {
+        const double value = gnn_run_counts_epoch(run, e) ? fn(run, &run->epochs[e]) : (double)NAN;
+        if (isfinite(value))
+            values[count++] = value;
+    }
+    const double median = count > 0 ? gnn_median(values, count) : (double)NAN;
+    free(values);
+    return median;
+}
+
+static double whole_ns(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    (void)run;
+    const uint64_t ns = gnn_epoch_whole_ns(epoch);
+    return ns == GNN_UNKNOWN ? (double)NAN : (double)ns;
+}
+
+uint64_t gnn_run_first_epoch_ns(const struct gnn_run_record *run)
+{
+    return run->epoch_count == 0 || gnn_run_withholds_times(run) ? GNN_UNKNOWN : gnn_epoch_whole_ns(&run->epochs[0]);
+}
+
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run)
 {
-    if (run->epoch_count == 0 || gnn_run_withholds_times(run))
-        return GNN_UNKNOWN;
-    double *walls_ns = malloc(run->epoch_count * sizeof *walls_ns);
-    if (walls_ns == NULL)
-        return GNN_UNKNOWN;
-    uint32_t known = 0;
-    for (uint32_t e = 0; e < run->epoch_count; e++)
-        if (gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
-            walls_ns[known++] = (double)gnn_epoch_whole_ns(&run->epochs[e]);
-    const double median_ns = gnn_median(walls_ns, known);
-    free(walls_ns);
-    return known == 0 ? GNN_UNKNOWN : (uint64_t)llround(median_ns);
+    const double median_ns = gnn_run_withholds_times(run) ? (double)NAN : gnn_run_epoch_median(run, whole_ns);
+    return isfinite(median_ns) ? (uint64_t)llround(median_ns) : GNN_UNKNOWN;
+}
+
+uint64_t gnn_run_later_epoch_ns(const struct gnn_run_record *run)
+{
+    return run->epoch_count < 2 ? GNN_UNKNOWN : gnn_run_epoch_ns(run);
 }
 
 double gnn_run_io_wait_pct(const struct gnn_run_record *run)

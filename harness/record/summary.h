@@ -27,9 +27,27 @@ uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *n
 /* Returns the epoch's wall time, extrapolated if only a part of it ran (--batches). */
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch);
 
-/* Returns the median of the epochs' wall times (gnn_epoch_whole_ns). GNN_UNKNOWN: there is none, or times are
- * withheld. */
+/* ---- the epochs that count: tables, figures, pictures, pages and the gate have "an epoch" from here ---- */
+
+/* Returns whether epoch number `epoch` counts: it is complete, and it is not the first of several. */
+bool gnn_run_counts_epoch(const struct gnn_run_record *run, uint32_t epoch);
+
+/* Returns the last epoch that counts, or the last one if none counts. NULL: there is no epoch. */
+const struct gnn_record_epoch *gnn_run_last_epoch(const struct gnn_run_record *run);
+
+/* Returns a quantity of an epoch; NAN: unknown. */
+typedef double gnn_epoch_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
+/* Returns the median of a quantity over the epochs that count and have it, or NAN if there is none. */
+double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn);
+
+/* The functions below use gnn_epoch_whole_ns. They return GNN_UNKNOWN if times are withheld. */
+
+/* Returns the time of the first epoch. GNN_UNKNOWN: no epoch ended. */
+uint64_t gnn_run_first_epoch_ns(const struct gnn_run_record *run);
+/* Returns the median time of the epochs that count. GNN_UNKNOWN: none counts. */
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run);
+/* Does the same for a run of several epochs. GNN_UNKNOWN: there are fewer than two. */
+uint64_t gnn_run_later_epoch_ns(const struct gnn_run_record *run);
 
 /* Returns the share of the workers' time spent waiting for I/O, over all stages, in per cent; NAN: unknown. This is the
  * main figure of I/O wait. */

@@ -54,7 +54,8 @@ static void a_plan_without_cells_is_none(void **state)
 
 #define OPENED(ns) "\"environment\": {\"system.open_ns\": \"" ns "\"}, "
 
-/* The first epoch is cold: a number of its own, unless it is alone. A short opening is noise. */
+/* Epochs count as the record says; without a mark, the first counts only if it is alone. The first epoch is a number of
+ * its own. A short opening is noise. */
 static void a_run_is_one_observation(void **state)
 {
     (void)state;
@@ -72,6 +73,10 @@ static void a_run_is_one_observation(void **state)
         {"{" OPENED("4711") "\"epochs\": []}", {NAN, NAN, 20e6, NAN, NAN}},
         {"{\"environment\": {\"system.open_ns\": null}}", {NAN, NAN, NAN, NAN, NAN}},
         {"{}", {NAN, NAN, NAN, NAN, NAN}},
+        {"{\"epochs\": [{\"wall_ns\": 900, \"counted\": 0}, {\"wall_ns\": 10, \"counted\": 1}, {\"wall_ns\": 30, "
+         "\"counted\": 1}, {\"wall_ns\": 5, \"counted\": 0}]}",
+         {20, 900, NAN, NAN, NAN}},
+        {"{\"epochs\": [{\"wall_ns\": 900, \"counted\": 0}]}", {NAN, NAN, NAN, NAN, NAN}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double metrics[GNN_AB_METRICS_MAX];

@@ -141,6 +141,15 @@ static void metrics_are_those_of_later_epochs(void **state)
     assert_float_equal(gnn_metric_of(&run, "first_epoch_s"), 1, 1e-9);
     run.epochs[2].prepare_ns = run.epochs[1].prepare_ns = 500000000;
     assert_float_equal(gnn_metric_of(&run, "prepare_pct"), (float)20.8333333, 1e-5);
+    run.epochs[2].complete = 0; /* it prepares no next one */
+    assert_float_equal(gnn_metric_of(&run, "epoch_s"), 2, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "first_epoch_s"), 1, 1e-9);
+    fake_figure(&run.epochs[1], "hyperbatches", 5);
+    fake_figure(&run.epochs[2], "hyperbatches", 4);
+    assert_float_equal(gnn_metric_of(&run, "own.hyperbatches"), 5, 0);
+    run.epochs[1].complete = 0;
+    assert_true(isnan(gnn_metric_of(&run, "epoch_s")));
+    assert_float_equal(gnn_metric_of(&run, "own.hyperbatches"), 4, 0);
     run.epoch_count = 1;
     assert_float_equal(gnn_metric_of(&run, "epoch_s"), 1, 1e-9);
     must(gnn_kv_set(&run.environment, "dataset.nodes", "1000", &err), &err);
@@ -200,6 +209,8 @@ static void requests_are_told_by_size(void **state)
     assert_float_equal(gnn_metric_of(&run, "reads.8K"), 0, 0);
     assert_true(isnan(gnn_metric_of(&run, "asks.512")));
     fake_figure(&run.epochs[1], "read_bytes_max", 512);
+    assert_float_equal(gnn_metric_of(&run, "asks.512"), 3, 0);
+    run.epochs[1].complete = 0; /* none counts: the last */
     assert_float_equal(gnn_metric_of(&run, "asks.512"), 3, 0);
     assert_float_equal(gnn_metric_of(&run, "asks.4G"), 0, 0);
     assert_false(gnn_metric_known("reads.3K"));

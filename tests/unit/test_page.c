@@ -135,7 +135,8 @@ static void a_page_is_whole_by_itself(void **state)
     must_show(page, "<circle");
     must_show(page,
               "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
-              "<td>ok</td><td class=\"n\">10</td>");
+              "<td>ok</td><td class=\"n\">11.5</td><td class=\"n\">10</td>");
+    must_show(page, "<td>ok</td><td class=\"n\">69</td><td class=\"n\">-</td>"); /* one epoch is the first */
     json_t *const data = data_of(page);
     const json_t *const array = json_object_get(data, "runs");
     assert_int_equal(json_array_size(array), 2);
@@ -352,7 +353,8 @@ static void a_browser_follows_the_hands(void **state)
         "data-series=\"10\"",
         "data-cursor=\"visible, 1004 B at 1.25 s\"",
         "data-beside=\"10 6\"",
-        "data-difference=\"resultepoch_ns69 s10 s-86 %\"",
+        "data-difference=\"resultepoch_ns69 s12 s-83 %\"",
+        "<td>later epochs</td><td class=\"n\">10 s</td><td class=\"n\">12 s</td><td class=\"n\">14 s</td>",
         "data-same=\"Choose two runs.\"",
         ("<td>read</td><td class=\"n\">-</td><td class=\"n\">100 us</td><td class=\"n\">-"
          "</td><td class=\"n\">-</td><td class=\"n\">-</td><td class=\"n\">2.5 ms</td>")};
@@ -368,6 +370,7 @@ static void a_browser_follows_the_hands(void **state)
         runs[i].run_id = 41 + i;
         give_series(&runs[i], made[i].points);
     }
+    runs[1].epochs[2].wall_ns = UINT64_C(14000000000);
     fake_figure(&runs[1].epochs[2], "read_p50_ns", 100000);
     fake_figure(&runs[1].epochs[2], "read_max_ns", 2500000);
     char *const page = page_of(runs, 3, ""), *const dir = process_temp_dir();
@@ -495,12 +498,15 @@ static void csv_has_a_row_a_run(void **state)
     struct gnn_err err = {0};
     char *text = NULL;
     size_t bytes = 0;
-    fake_run(&runs[0], "ringsampler", 10, 3, 1); /* 11.5, 10, 10 s */
+    fake_run(&runs[0], "ringsampler", 10, 4, 1); /* 11.5, 10, 10, 10 s */
+    runs[0].epochs[1].wall_ns = UINT64_C(10500000000);
+    runs[0].epochs[3].wall_ns = 1;
+    runs[0].epochs[3].complete = 0;
     fake_run(&runs[1], "gnndrive", 10, 3, 1);
     runs[0].run_id = 7;
     for (int i = 0; i < 2; i++) /* no comma in a text: field() cuts at every one */
         (void)snprintf(runs[i].fanout, sizeof runs[i].fanout, "10");
-    fake_figure(&runs[0].epochs[2], "latency_p99_ns", 4711);
+    fake_figure(&runs[0].epochs[3], "latency_p99_ns", 4711);
     runs[1].status = GNN_RUN_INVALID;
     runs[1].valid = 0;
     (void)snprintf(runs[0].profile, sizeof runs[0].profile, "=1+1");
@@ -510,15 +516,18 @@ static void csv_has_a_row_a_run(void **state)
     assert_int_equal(fclose(out), 0);
     assert_field(text, 0, "run_id", "7");
     assert_field(text, 0, "system", "ringsampler");
-    assert_field(text, 0, "epochs", "3");
+    assert_field(text, 0, "epochs", "4");
+    assert_field(text, 0, "first_epoch_ns", "11500000000");
     assert_field(text, 0, "epoch_min_ns", "10000000000");
-    assert_field(text, 0, "epoch_p50_ns", "10000000000");
-    assert_field(text, 0, "epoch_p90_ns", "11500000000");
+    assert_field(text, 0, "epoch_p50_ns", "10250000000");
+    assert_field(text, 0, "epoch_p90_ns", "10500000000");
+    assert_field(text, 0, "epoch_max_ns", "10500000000");
     assert_field(text, 0, "latency_p99_ns", "4711");
     assert_field(text, 0, "cap_bytes", "335544320");
     assert_field(text, 0, "preset", "");
     assert_field(text, 0, "profile", "\"'=1+1\""); /* no formula for a spreadsheet */
     assert_field(text, 1, "status", "invalid");
+    assert_field(text, 1, "first_epoch_ns", "");
     assert_field(text, 1, "epoch_p50_ns", ""); /* an invalid run has no times */
     assert_field(text, 1, "wall_ns", "");
     assert_field(text, 1, "tag", "\"two\"\"words\"");

@@ -231,6 +231,11 @@ static void json_has_the_promised_names(void **state)
     for (size_t i = 0; i < sizeof counter_names / sizeof *counter_names; i++)
         assert_non_null(json_object_get(counters, counter_names[i]));
     assert_string_equal(json_string_value(json_object_get(object, "scale")), "1/100");
+    assert_int_equal(json_integer_value(json_object_get(object, "first_epoch_ns")), UINT64_C(69000000000));
+    assert_int_equal(json_integer_value(json_object_get(object, "epoch_ns")), UINT64_C(60000000000));
+    assert_int_equal(json_integer_value(json_object_get(epoch, "counted")), 1);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_array_get(json_object_get(object, "epochs"), 0), "counted")), 0);
     const json_t *first =
         json_array_get(json_object_get(json_array_get(json_object_get(object, "epochs"), 0), "stages"), 0);
     const json_t *second = json_array_get(json_object_get(epoch, "stages"), 0);
@@ -327,6 +332,8 @@ static void invalid_runs_show_no_times(void **state)
     json_t *object = json_loads(text, 0, NULL);
     const json_t *epoch = json_array_get(json_object_get(object, "epochs"), 0);
     assert_true(json_is_null(json_object_get(object, "wall_ns")));
+    assert_true(json_is_null(json_object_get(object, "epoch_ns")));
+    assert_true(json_is_null(json_object_get(object, "first_epoch_ns")));
     assert_true(json_is_null(json_object_get(epoch, "wall_ns")));
     assert_true(json_is_null(json_object_get(json_array_get(json_object_get(epoch, "stages"), 0), "work_ns")));
     assert_true(json_is_null(json_object_get(json_array_get(json_object_get(object, "stages"), 0), "wait_io_ns")));

@@ -37,13 +37,15 @@ static void table_of_a_comparison(void **state)
     (void)state;
     struct gnn_run_record runs[2];
     fake_run(&runs[0], "pygplus", 60, 1, 1);
-    fake_run(&runs[1], "gnndrive", 10, 1, 1);
+    fake_run(&runs[1], "gnndrive", 10, 2, 1);
     runs[0].run_id = 41;
     runs[1].run_id = 42;
     char *text = report_text(runs, 2, GNN_REPORT_TEXT);
     /* 60 s * 1.15 for the first epoch; I/O wait (2 * 0.55 + 4 * 0.6) / 7 workers, and 3.5 / 8 rounded down */
-    must_show(text, " 41  pygplus   papers100m sage    69.00        50.0      -       18.0 GiB    4.70 M");
-    must_show(text, " 42  gnndrive  papers100m sage    11.50        43.7");
+    must_show(
+        text,
+        " 41  pygplus   papers100m sage          69.00               -        50.0      -       18.0 GiB    4.70 M");
+    must_show(text, " 42  gnndrive  papers100m sage          11.50           10.00        43.7");
     must_show(text, "61.00\n");
     must_show(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
     must_show(text, "\nconditions: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
@@ -111,13 +113,18 @@ static void one_run_is_a_block(void **state)
     text = run_text(&run);
     must_show(text, "first 12.00 s, later 8.00 s (epoch 2)\n");
     free(text);
+    run.epochs[1].complete = 0;
+    text = run_text(&run);
+    must_show(text, "  epoch time      first 12.00 s; no later epoch is complete: use --epochs 3 or more\n");
+    free(text);
+    run.epochs[1].complete = 1;
     run.epochs[1].wall_ns = GNN_UNKNOWN;
     text = run_text(&run);
     must_show(text, "  epoch time      first 12.00 s\n");
     free(text);
     run.epoch_count = 1;
     text = run_text(&run);
-    must_show(text, "  epoch time      12.00 s\n");
+    must_show(text, "  epoch time      first 12.00 s\n");
     free(text);
     run.valid = 0;
     run.status = GNN_RUN_INVALID;
@@ -129,6 +136,54 @@ static void one_run_is_a_block(void **state)
     assert_null(strstr(text, "I/O wait"));
     free(text);
     gnn_run_record_free(&run);
+}
+
+/* Epochs that prepare for the next one, or do not, are left out: the first of several always is. */
+static void epochs_that_count(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t epochs;
+        int complete[4]; /* -1: unknown */
+        const char *counted;
+        uint64_t epoch_s, later_s;
+        uint32_t last;
+        const char *shown;
+    } cases[] = {
+        {1, {1}, "1", 12, 0, 0, "first 12.00 s\n"},
+        {1, {0}, "0", 0, 0, 0, "first 12.00 s\n"}, /* interrupted before its second epoch */
+        {2, {1, -1}, "01", 8, 8, 1, "first 12.00 s, later 8.00 s (epoch 2)\n"},
+        {2, {0, 0}, "00", 0, 0, 1, "first 12.00 s; no later epoch is complete: use --epochs 3 or more\n"},
+        {3, {0, 1, 0}, "010", 8, 8, 1, "first 12.00 s, later 8.00 s (epoch 2)\n"},
+        {4, {0, 1, 1, 0}, "0110", 9, 9, 2, "first 12.00 s, later 9.00 s (median of epochs 2 to 3)\n"},
+        {4, {1, 1, 0, 1}, "0101", 6, 6, 3, "first 12.00 s, later 6.00 s (median of 2 complete epochs)\n"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gnn_run_record run;
+        fake_run(&run, "presort", 10, cases[c].epochs, 1);
+        for (uint32_t e = 0; e < run.epoch_count; e++) {
+            run.epochs[e].wall_ns = (uint64_t[]){12000000000, 8000000000, 10000000000, 4000000000}[e];
+            run.epochs[e].complete = cases[c].complete[e];
+            assert_int_equal(gnn_run_counts_epoch(&run, e), cases[c].counted[e] == '1');
+        }
+        const uint64_t epoch_ns = cases[c].epoch_s * 1000000000, later_ns = cases[c].later_s * 1000000000;
+        assert_int_equal(gnn_run_first_epoch_ns(&run), 12000000000);
+        assert_int_equal(gnn_run_epoch_ns(&run), epoch_ns == 0 ? GNN_UNKNOWN : epoch_ns);
+        assert_int_equal(gnn_run_later_epoch_ns(&run), later_ns == 0 ? GNN_UNKNOWN : later_ns);
+        assert_ptr_equal(gnn_run_last_epoch(&run), &run.epochs[cases[c].last]);
+        char *const text = run_text(&run);
+        must_show(text, cases[c].shown);
+        free(text);
+        run.valid = 0;
+        assert_int_equal(gnn_run_first_epoch_ns(&run), GNN_UNKNOWN);
+        assert_int_equal(gnn_run_epoch_ns(&run), GNN_UNKNOWN);
+        gnn_run_record_free(&run);
+    }
+    struct gnn_run_record none;
+    gnn_run_record_init(&none);
+    assert_null(gnn_run_last_epoch(&none));
+    assert_int_equal(gnn_run_first_epoch_ns(&none), GNN_UNKNOWN);
+    assert_int_equal(gnn_run_epoch_ns(&none), GNN_UNKNOWN);
 }
 
 /* The device stands beside the stages, with its share of the epoch; a run without one has no such row. */
@@ -558,7 +613,7 @@ static void a_picture_of_two_worlds(void **state)
     ids[1] = store(place->handle, &run);
     struct gnn_err err = {0};
     must(plot(place, ids, 2, &err), &err);
-    assert_file_shows(place, "epoch-time.dat", "epoch\t69\t69\t69\t69\t69\t23\t23\t23\t23\t23\n");
+    assert_file_shows(place, "epoch-time.dat", "first epoch\t69\t69\t69\t69\t69\t23\t23\t23\t23\t23\n");
     char *text = file_text(place, "epoch-time.gp");
     for (char *c = text; (c = strstr(c, "\\n")) != NULL;)
         memcpy(c, " ", 1), memmove(c + 1, c + 2, strlen(c + 2) + 1); /* where lines are broken is free */
@@ -629,7 +684,7 @@ static void a_cap_that_nothing_enforced_is_marked(void **state)
         skip_test("gnuplot is not installed");
     err = (struct gnn_err){0};
     must(plot(place, ids, 2, &err), &err);
-    assert_file_shows(place, "epoch-time.dat", "epoch\tNaN\tNaN\tNaN\t0\tlimit not enforced\t11.5\t");
+    assert_file_shows(place, "epoch-time.dat", "first epoch\tNaN\tNaN\tNaN\t0\tlimit not enforced\t11.5\t");
     char *split = file_text(place, "stage-split.dat");
     assert_null(strstr(split, "pygplus"));
     free(split);
@@ -686,6 +741,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_of_a_comparison),
         cmocka_unit_test(one_run_is_a_block),
+        cmocka_unit_test(epochs_that_count),
         cmocka_unit_test(the_gpu_has_a_row_of_its_own),
         cmocka_unit_test(what_was_timed_has_percentiles),
         cmocka_unit_test(words_instead_of_times),
