@@ -49,7 +49,8 @@ THREADS = {"pygplus": ["workers", "gather_threads"], "ginex": ["samplers", "gath
 FINAL = ("ok", "oom", "oot")
 FIELDS = ["scale", "cap", "setting", "row", "status", "runs", "epoch_s", "low_s", "high_s", "first_s", "part",
           "prepare_s", "open_s", "prepared_mib", "reads_k", "read_gib", "written_mib", "hit", "memory", "peak_mib",
-          "threads", "cap_kind", "stages", "machine", "made_s", "model"]
+          "threads", "cap_kind", "stages", "machine", "made_s", "model", "asked_written_mib", "before_mib"]
+RECENT = {"asked_written_mib": "writes asked MiB", "before_mib": "read before MiB"}  # columns that older files lack
 
 
 def parse_arguments():
@@ -62,7 +63,7 @@ def parse_arguments():
     parser.add_argument("--caps", default="320M,80M")
     parser.add_argument("--dim", default="128")
     parser.add_argument("--model", choices=MODELS, default="sage")
-    parser.add_argument("--epochs", default="2")
+    parser.add_argument("--epochs", default="3", help="of a run; the complete ones after the first count")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--part", action="append", default=[], metavar="SYSTEM=WARMUP+BATCHES",
                         help="extrapolate this system's epoch (not for systems that work in phases)")
@@ -135,14 +136,26 @@ def record_of(a, cap, setting, row, turn):
     return record
 
 
-def made_ns(record):
-    """What the run prepared before its first epoch; 0: it found it."""
-    figures = record["epochs"][0]["figures"] if record["epochs"] else {}
-    return sum(ns for name, ns in figures.items() if name.endswith("_prepare_ns") and not name.startswith("pack_read"))
+def opened_s(record):
+    """What the system took before its first epoch: reading, sorting, packing; little where it found its files."""
+    return int(record["environment"]["system.open_ns"]) * 1e-9
+
+
+def counted(record):
+    """The epochs that count (docs/reading-results.md, "The time of an epoch")."""
+    epochs = record["epochs"]
+    found = [e for e in epochs if e.get("counted", int(e is not epochs[0] or len(epochs) == 1))]
+    if not found:
+        sys.exit(f"run {record['run_id']} of {record['system']}: none of its {len(epochs)} epochs is complete; give --epochs 3")
+    return found
 
 
 def epoch_seconds(epoch):
     return (epoch["figures"].get("full_epoch_ns") or epoch["wall_ns"]) * 1e-9
+
+
+def seconds_of(record):
+    return median([epoch_seconds(epoch) for epoch in counted(record)])
 
 
 # ---- one cell of all rounds ----
@@ -155,6 +168,11 @@ def median(values):
 
 def number(value, digits=3):
     return "" if value is None else f"{value:.{digits}g}"
+
+
+def mib(count, share=1):
+    """Empty where nobody counts it."""
+    return number(None if count is None else count * share / 2**20)
 
 
 def threads(record):
@@ -216,22 +234,24 @@ def cell(a, cap, setting, row, records):
         bad = next(r for r in records if r["status"] != "ok")
         out.update(status=bad["status"], stages=(bad["reasons"] or "").split("\n")[0])
         return out
-    good.sort(key=lambda r: epoch_seconds(r["epochs"][-1]))
-    times = [epoch_seconds(r["epochs"][-1]) for r in good]
+    good.sort(key=seconds_of)
+    times = [seconds_of(r) for r in good]
     record = good[(len(good) - 1) // 2]
-    last, c = record["epochs"][-1], record["epochs"][-1]["counters"]
+    last = counted(record)[-1]
+    c = last["counters"]
     full = last["figures"].get("full_epoch_ns")
     share = full / last["wall_ns"] if full else 1  # counters of a part stand for the epoch in proportion of time
     out.update(status="ok", epoch_s=number(median(times)), low_s=number(times[0]), high_s=number(times[-1]),
                first_s=number(median([epoch_seconds(r["epochs"][0]) for r in good])) if len(record["epochs"]) > 1 else "",
-               prepare_s=number((last["prepare_ns"] or 0) * 1e-9), open_s=number(int(record["environment"]["system.open_ns"]) * 1e-9),
+               prepare_s=number((last["prepare_ns"] or 0) * 1e-9), open_s=number(opened_s(record)),
                prepared_mib=number((record["counters"]["prepare_disk_bytes"] or 0) / 2**20),
                reads_k=number(None if c["device_read_ios"] is None else c["device_read_ios"] * share / 1e3, 4),
                read_gib=number(None if c["device_read_bytes"] is None else c["device_read_bytes"] * share / 2**30),
-               written_mib=number((c["device_write_bytes"] or 0) * share / 2**20),
+               written_mib=mib(c["device_write_bytes"], share), asked_written_mib=mib(c["requested_write_bytes"], share),
+               before_mib=mib(record.get("before_first_epoch", {}).get("device_read_bytes")),
                hit=number(None if c["hit_ratio"] is None else 100 * c["hit_ratio"]), memory=memory(record, last["figures"]),
                peak_mib=number((c["peak_memory_bytes"] or 0) / 2**20), threads=threads(record), stages=split(last),
-               made_s=number(max(map(made_ns, good)) * 1e-9))
+               made_s=number(max(map(opened_s, good))))
     return out
 
 
@@ -304,6 +324,8 @@ def seconds(line):
 def table(lines, scale, setting):
     head = ["system", "cap", "epoch s (spread)", "first epoch s", "of it preparing s", "prepared before s", "prepared MiB",
             "device reads k", "read GiB", "written MiB", "hits %", "own buffers MiB", "peak MiB", "threads"]
+    recent = [name for name in RECENT if any(line[name] for line in lines)]
+    head += [RECENT[name] for name in recent]
     out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for cap in caps(lines, scale):
         for row in ROWS:
@@ -313,7 +335,7 @@ def table(lines, scale, setting):
             mark = " (in-program cap)" if in_program(line) else ""
             shown = [row, cap + mark, seconds(line)] + [line[f] or "-" for f in (
                 "first_s", "prepare_s", "made_s", "prepared_mib", "reads_k", "read_gib", "written_mib", "hit", "memory",
-                "peak_mib", "threads")]
+                "peak_mib", "threads", *recent)]
             out.append("| " + " | ".join(shown) + " |")
     return out
 

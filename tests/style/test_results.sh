@@ -55,6 +55,27 @@ verdict "what was prepared" $?
 says '### As each paper sets it, 1/100, GAT' && says '| mariusgnn | 320M | 50 | - | 0 | 30 | 700 |'
 verdict "a second model" $?
 
+# Three epochs, of which the record counts the second: its time and its counters, what the drive wrote being unknown.
+cat >"$dir/oocgnn" <<'EOF'
+#!/usr/bin/env bash
+[[ "$*" == *"--epochs 3"* ]] || exit 1
+epoch() {
+    echo '{"wall_ns": '"$1"'000000000, "counted": '"$2"', "prepare_ns": 0, "stages": [], "figures": {"row_slots": 8192, "windows": '"$3"'},
+    "counters": {"device_read_ios": 1000, "device_read_bytes": 1073741824, "device_write_bytes": null, "requested_write_bytes": 3145728,
+    "hit_ratio": 0.5, "peak_memory_bytes": 1048576}}'
+}
+echo '{"run_id": 1, "status": "ok", "system": "presort", "dim": 128, "world": "measured", "cap_enforcement": "cgroup-v1",
+"config": {}, "environment": {"cpu.model": "m", "cpu.online": "2", "system.open_ns": "7500000000"}, "counters": {"prepare_disk_bytes": 0},
+"before_first_epoch": {"device_read_bytes": 52428800}, "epochs": ['"$(epoch 20 0 2), $(epoch 10 1 3), $(epoch 4 "${LAST:-0}" 4)"']}'
+EOF
+chmod +x "$dir/oocgnn"
+measured() { table --oocgnn "$dir/oocgnn" --keep "$dir/systems" --rows presort --caps "$1" --repeat 1 >/dev/null 2>&1; }
+measured 640M && says '| presort | 640M | 10 | 20 | 0 | 7.5 | 0 | 1 | 1 | - | 50 | features 4; 3 windows | 1 | - | 3 | 50 |' &&
+    says '| threads | writes asked MiB | read before MiB |'
+verdict "the epoch that counts, and what came before the first" $?
+LAST=1 measured 480M && says '| presort | 480M | 7 | 20 | 0 | 7.5 |'
+verdict "the median of the epochs that count" $?
+
 # Epochs in memory and from the disk, as printed but for the size of a mini-batch; a run that ended without a number; a depth.
 {
     echo 'part,scale,row,column,value'
