@@ -36,6 +36,7 @@ struct transfer {
     uint64_t done_bytes; /* whole alignment units */
     uint64_t step_bytes; /* alignment unit of the file */
     uint32_t repeats;    /* since bytes last moved */
+    bool buffered;       /* through the page cache */
 };
 
 /* GNN_EUSAGE when the range or the memory does not fit the file's direct I/O alignment. */
@@ -44,6 +45,7 @@ static enum gnn_status begin_transfer(struct transfer *t, const void *memory, st
     struct gnn_file_info info;
     gnn_file_info(t->world, t->file, &info);
     t->step_bytes = gnn_max_u32(info.offset_align_bytes, info.mem_align_bytes);
+    t->buffered = !info.direct;
     assert(t->step_bytes > 0);
     if (t->offset_bytes % info.offset_align_bytes == 0 && t->len_bytes % info.offset_align_bytes == 0 &&
         (uintptr_t)memory % info.mem_align_bytes == 0)
@@ -128,23 +130,29 @@ enum gnn_status gnn_read_window_ids(struct gnn_world *world, struct gnn_file *fi
     return gnn_read_times_note(world, len_bytes, gnn_observed_ns(world) - start_ns, err);
 }
 
-enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, const void *src,
-                              uint64_t len_bytes, struct gnn_err *err)
+static enum gnn_status write_all(struct transfer *t, const void *src, struct gnn_err *err)
 {
-    struct transfer t = {
-        .world = world, .file = file, .verb = "write", .offset_bytes = offset_bytes, .len_bytes = len_bytes};
-    GNN_TRY(begin_transfer(&t, src, err));
-    while (t.done_bytes < len_bytes) {
-        const uint64_t at = offset_bytes + t.done_bytes, left = len_bytes - t.done_bytes;
-        const int64_t moved = gnn_file_write(world, file, at, (const unsigned char *)src + t.done_bytes, left);
+    while (t->done_bytes < t->len_bytes) {
+        const uint64_t at = t->offset_bytes + t->done_bytes, left = t->len_bytes - t->done_bytes;
+        const int64_t moved = gnn_file_write(t->world, t->file, at, (const unsigned char *)src + t->done_bytes, left);
         assert(moved <= (int64_t)left);
         if (moved == (int64_t)left)
             return GNN_OK;
         if (moved == -ENOSPC || moved == -EDQUOT)
             return gnn_fail(err, GNN_ENOSPC,
                             "%s: %s after %" PRIu64 " bytes; free some space or choose another directory",
-                            gnn_file_path(world, file), strerror((int)-moved), at);
-        GNN_TRY(advance(&t, moved, err));
+                            gnn_file_path(t->world, t->file), strerror((int)-moved), at);
+        GNN_TRY(advance(t, moved, err));
     }
     return GNN_OK;
+}
+
+enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                              uint64_t len_bytes, struct gnn_err *err)
+{
+    struct transfer t = {
+        .world = world, .file = file, .verb = "write", .offset_bytes = offset_bytes, .len_bytes = len_bytes};
+    GNN_TRY(begin_transfer(&t, src, err));
+    GNN_TRY(write_all(&t, src, err));
+    return len_bytes == 0 ? GNN_OK : gnn_read_times_note_write(world, len_bytes, t.buffered, err);
 }

@@ -75,20 +75,65 @@ enum gnn_status gnn_read_times_note(struct gnn_world *world, uint64_t len_bytes,
     GNN_TRY(gnn_read_times_join(world, &tally, err));
     if (tally != NULL) {
         gnn_histogram_add(&tally->times, ns);
-        gnn_sizes_add(&tally->sizes, len_bytes);
+        gnn_read_tally_add(tally, len_bytes);
     }
     gnn_read_times_leave(tally);
     return GNN_OK;
 }
 
+enum gnn_status gnn_read_times_note_write(struct gnn_world *world, uint64_t len_bytes, bool buffered,
+                                          struct gnn_err *err)
+{
+    struct gnn_read_tally *tally;
+    GNN_TRY(gnn_read_times_join(world, &tally, err));
+    if (tally != NULL)
+        gnn_read_tally_add_write(tally, len_bytes, buffered);
+    gnn_read_times_leave(tally);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_read_times_note_put(struct gnn_world *world, uint64_t bytes, struct gnn_err *err)
+{
+    struct gnn_read_tally *tally;
+    GNN_TRY(gnn_read_times_join(world, &tally, err));
+    if (tally != NULL)
+        tally->put_bytes += bytes;
+    gnn_read_times_leave(tally);
+    return GNN_OK;
+}
+
+static void merge_counts(struct gnn_read_tally *into, const struct gnn_read_tally *from)
+{
+    gnn_sizes_merge(&into->sizes, &from->sizes);
+    into->read_bytes += from->read_bytes;
+    into->writes += from->writes;
+    into->write_bytes += from->write_bytes;
+    into->buffered_write_bytes += from->buffered_write_bytes;
+    into->put_bytes += from->put_bytes;
+}
+
+void gnn_read_tally_merge(struct gnn_read_tally *into, const struct gnn_read_tally *from)
+{
+    gnn_histogram_merge(&into->times, &from->times);
+    merge_counts(into, from);
+}
+
+/* Forgets what was counted. Only a histogram that was used is cleared: its pages are not touched otherwise. */
+static void clear(struct gnn_read_tally *tally)
+{
+    if (tally->times.count > 0)
+        gnn_histogram_clear(&tally->times);
+    tally->sizes = (struct gnn_sizes){.count = 0};
+    tally->read_bytes = tally->writes = tally->write_bytes = 0;
+    tally->buffered_write_bytes = tally->put_bytes = 0;
+}
+
 void gnn_read_times_take(struct gnn_read_times *times, struct gnn_read_tally *sum)
 {
     for (struct lent *l = atomic_load(&times->first); l != NULL; l = l->next) {
-        if (l->tally.times.count > 0) {
+        if (l->tally.times.count > 0)
             gnn_histogram_merge(&sum->times, &l->tally.times);
-            gnn_histogram_clear(&l->tally.times);
-        }
-        gnn_sizes_merge(&sum->sizes, &l->tally.sizes);
-        l->tally.sizes = (struct gnn_sizes){.count = 0};
+        merge_counts(sum, &l->tally);
+        clear(&l->tally);
     }
 }

@@ -121,7 +121,7 @@ enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_r
         reads->slots[index] = (struct gnn_ring_slot){.read = wanted[i]};
         if (reads->tally != NULL) {
             reads->handed_ns[index] = now_ns;
-            gnn_sizes_add(&reads->tally->sizes, wanted[i].len_bytes);
+            gnn_read_tally_add(reads->tally, wanted[i].len_bytes);
         }
         wanted[i].tag = index;
         reads->counters.requested_bytes += wanted[i].len_bytes;
@@ -131,11 +131,23 @@ enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_r
     return hand_over(reads, wanted, count, err);
 }
 
+/* Most batches have one file: asking for its kind costs a system call. */
+static void tally_writes(struct gnn_ring_reads *reads, const struct gnn_write *wanted, uint32_t count)
+{
+    struct gnn_file_info info = {.direct = false};
+    for (uint32_t i = 0; i < count && reads->tally != NULL; i++) {
+        if (i == 0 || wanted[i].file != wanted[i - 1].file)
+            gnn_file_info(reads->world, wanted[i].file, &info);
+        gnn_read_tally_add_write(reads->tally, wanted[i].len_bytes, !info.direct);
+    }
+}
+
 enum gnn_status gnn_ring_reads_submit_writes(struct gnn_ring_reads *reads, struct gnn_write *wanted, uint32_t count,
                                              struct gnn_err *err)
 {
     assert(count > 0);
     assert(count <= reads->free_count);
+    tally_writes(reads, wanted, count);
     for (uint32_t i = 0; i < count; i++) {
         assert(wanted[i].len_bytes > 0);
         const uint32_t index = gnn_ring_reads_next_slot(reads, i);

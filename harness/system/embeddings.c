@@ -3,6 +3,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
+#include "harness/storage/read_times.h"
 
 #include <assert.h>
 #include <string.h>
@@ -93,6 +94,8 @@ enum gnn_status gnn_embeddings_put(const struct gnn_embeddings *embeddings, uint
                                    uint64_t count, const gnn_real *src, struct gnn_err *err)
 {
     assert(table < embeddings->tables);
-    return gnn_map_put_rows(embeddings->env->world, embeddings->map[table], embeddings->env->dataset->row_bytes, nodes,
-                            count, src, err);
+    const uint32_t row_bytes = embeddings->env->dataset->row_bytes;
+    struct gnn_world *const world = embeddings->env->world;
+    GNN_TRY(gnn_map_put_rows(world, embeddings->map[table], row_bytes, nodes, count, src, err));
+    return gnn_read_times_note_put(world, count * row_bytes, err);
 }

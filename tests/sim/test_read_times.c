@@ -10,6 +10,7 @@
 
 #include "harness/storage/read_times.h"
 #include "harness/storage/reader.h"
+#include "harness/storage/ring_reads.h"
 #include "harness/world/faults.h"
 #include "harness/world/simulated/simulated.h"
 #include "tests/support/must.h"
@@ -238,6 +239,66 @@ static void reads_have_the_size_that_was_asked_for(void **state)
     machine_close(&m);
 }
 
+/* Writes two pages of one file and one of another through a ring. */
+static void write_through_a_ring(const struct machine *m, struct gnn_file *direct, struct gnn_file *buffered)
+{
+    struct gnn_err err = {0};
+    struct gnn_ring_reads ring;
+    const struct gnn_ring_reads_config config = {.ring = {.depth = 4}, .batch_max = 4};
+    struct gnn_write writes[] = {
+        {.file = direct, .src = m->pages, .len_bytes = PAGE},
+        {.file = direct, .offset_bytes = PAGE, .src = m->pages, .len_bytes = PAGE},
+        {.file = buffered, .src = m->pages, .len_bytes = PAGE},
+    };
+    uint64_t tags[4];
+    uint32_t got;
+    must(gnn_ring_reads_open(m->world, &config, &ring, &err), &err);
+    must(gnn_ring_reads_submit_writes(&ring, writes, 3, &err), &err);
+    must(gnn_ring_reads_wait(&ring, 3, 3, tags, &got, &err), &err);
+    gnn_ring_reads_close(&ring);
+}
+
+/* Bytes read and written, what went into the page cache apart, and what was put into a mapping. */
+static void bytes_are_counted_both_ways(void **state)
+{
+    (void)state;
+    struct machine m;
+    struct gnn_err err = {0};
+    struct gnn_file *direct, *buffered;
+    machine_open(&m, NULL);
+    must(gnn_file_open(m.world, "direct", GNN_OPEN_WRITE | GNN_OPEN_DIRECT, &direct, &err), &err);
+    must(gnn_file_open(m.world, "buffered", GNN_OPEN_WRITE, &buffered, &err), &err);
+    submit(&m, 0, 3);
+    harvest(&m, 3);
+    must(gnn_read_all(m.world, m.file, 0, m.pages, (uint64_t)2 * PAGE, &err), &err);
+    must(gnn_write_all(m.world, direct, 0, m.pages, (uint64_t)4 * PAGE, &err), &err);
+    must(gnn_write_all(m.world, buffered, 0, m.pages, 100, &err), &err);
+    must(gnn_write_all(m.world, buffered, 0, m.pages, 0, &err), &err); /* none */
+    must(gnn_read_times_note_put(m.world, 64, &err), &err);
+    write_through_a_ring(&m, direct, buffered);
+    static struct gnn_read_tally twice;
+    const struct gnn_read_tally tally = tally_of(&m);
+    assert_int_equal(tally.read_bytes, 5 * PAGE);
+    assert_int_equal(tally.writes, 5);
+    assert_int_equal(tally.write_bytes, 7 * PAGE + 100);
+    assert_int_equal(tally.buffered_write_bytes, PAGE + 100);
+    assert_int_equal(tally.put_bytes, 64);
+    gnn_read_tally_merge(&twice, &tally);
+    gnn_read_tally_merge(&twice, &tally);
+    assert_int_equal(twice.times.count, 8);
+    assert_int_equal(twice.sizes.count, 8);
+    assert_int_equal(twice.read_bytes, 10 * PAGE);
+    assert_int_equal(twice.writes, 10);
+    assert_int_equal(twice.write_bytes, 14 * PAGE + 200);
+    assert_int_equal(twice.buffered_write_bytes, 2 * PAGE + 200);
+    assert_int_equal(twice.put_bytes, 128);
+    const struct gnn_read_tally gone = tally_of(&m);
+    assert_int_equal(gone.read_bytes + gone.writes + gone.write_bytes + gone.buffered_write_bytes + gone.put_bytes, 0);
+    gnn_file_close(m.world, direct);
+    gnn_file_close(m.world, buffered);
+    machine_close(&m);
+}
+
 /* What comes in pieces was asked for once, as a whole: by a ring and one at a time. */
 static void short_reads_are_one_request(void **state)
 {
@@ -357,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_repeat_is_no_read_of_its_own),
         cmocka_unit_test(reads_one_at_a_time_are_timed_too),
         cmocka_unit_test(reads_have_the_size_that_was_asked_for),
+        cmocka_unit_test(bytes_are_counted_both_ways),
         cmocka_unit_test(short_reads_are_one_request),
         cmocka_unit_test(readers_side_by_side_are_all_counted),
         cmocka_unit_test(histograms_are_lent_to_one_at_a_time),

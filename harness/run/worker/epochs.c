@@ -192,8 +192,7 @@ static void merge_reports(struct gnn_run_worker *w, struct gnn_wire_epoch *e)
         e->after.cpu_ns += report->cpu_ns;
         e->after.major_faults += report->major_faults;
         merge_device(&e->device, &report->device);
-        gnn_histogram_merge(&w->reads.times, &report->reads.times);
-        gnn_sizes_merge(&w->reads.sizes, &report->reads.sizes);
+        gnn_read_tally_merge(&w->reads, &report->reads);
         e->spots += report->spots;
         e->trained_otherwise = e->trained_otherwise || report->trained_otherwise;
     }
