@@ -139,7 +139,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     const run = byId.get($("one").value);
     $("run").innerHTML = `<p class="soft">${text(run.caption)}</p>` +
       (run.run.reasons ? `<p class="bad">${text(run.run.status)}: ${text(run.run.reasons)}</p>` : "") +
-      distributions(run) + epochs(run) + stages(run) + values("Counters of the run", run.counters) +
+      distributions(run) + epochs(run) + stages(run) + values("Counters, sum over the epochs", run.counters) + values("Counters before the first epoch", run.before) +
       values("Statistics of the system, last epoch", last(run.figures)) + pairs("Configuration", run.config) + pairs("Environment", run.environment);
     const columns = Object.keys(run.series).filter(name => !/^(time|interval)_ns$/.test(name));
     const before = $("column").value;
@@ -216,6 +216,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     add("result", a.derived, b.derived, true);
     add("option", a.config, b.config, false);
     add("counter", a.counters, b.counters, true);
+    add("before the first epoch", a.before, b.before, true);
     add("stage", byStage(a), byStage(b), true);
     add("figure", last(a.figures), last(b.figures), true);
     add("run", {status: a.run.status, valid: a.run.valid}, {status: b.run.status, valid: b.run.valid}, false);

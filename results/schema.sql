@@ -9,7 +9,7 @@
 -- The database is opened in WAL mode with a busy timeout. Several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 8;            -- schema version; raised when a name is added, removed or changes its meaning
+PRAGMA user_version = 9;            -- schema version; raised when a name is added, removed or changes its meaning
 
 CREATE TABLE runs ( -- one row per run
     run_id                INTEGER PRIMARY KEY, -- ascending in the order in which the runs started
@@ -103,9 +103,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
 CREATE TABLE epochs ( -- one row per finished epoch; losses and accuracies are NULL if no values are computed
     run_id         INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch          INTEGER NOT NULL, -- from 0
-    complete       INTEGER, -- 1: the epoch did the work of exactly one epoch; 0: it did more or less, because the system
-                            -- prepares a part of each epoch in the one before. The time of an epoch is the median over
-                            -- the complete epochs after the first
+    complete       INTEGER, -- 1: the epoch did the work of exactly one epoch; 0: more or less than that, because the
+                            -- system prepares a part of each epoch in the one before. The time of an epoch is the
+                            -- median over the complete epochs after the first
     wall_ns        INTEGER, -- time of training, without evaluation
     prepare_ns     INTEGER, -- part of wall_ns spent in preparation (inspect, reorder); opening the system is not part
                             -- of it: environment 'system.open_ns'
@@ -146,9 +146,16 @@ CREATE TABLE stages ( -- times of a stage, summed over its workers; wall_ns = wo
     PRIMARY KEY (run_id, epoch, position)
 ) STRICT;
 
-CREATE TABLE counters ( -- counts of an epoch, and of the whole run
+CREATE TABLE counters ( -- counts of an epoch, of all epochs, and of what came before the first epoch
     run_id             INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
-    epoch              INTEGER NOT NULL, -- from 0; -1: the whole run
+    epoch              INTEGER NOT NULL, -- from 0, and:
+                                -- -1: sum over the epochs, of peaks and sizes the largest
+                                -- -2: before the first epoch: start of the worker, opening of dataset, model and
+                                --     system. A system may read, sort or pack files there. Requests are those of the
+                                --     dataset and the system. Counts that only an epoch has are NULL
+                                -- Evaluation is in none of these rows
+    elapsed_ns         INTEGER, -- time on the run's clock: wall_ns of the epoch; at -2 since the start of the worker
+    cpu_ns             INTEGER, -- CPU time of the worker's processes
     needed_bytes       INTEGER, -- feature and topology bytes that the mini-batches needed
     requested_bytes    INTEGER, -- bytes that the system requested by explicit reads; NULL: it reads through mappings
     requested_ios      INTEGER, -- number of explicit reads
@@ -252,7 +259,7 @@ CREATE TABLE series ( -- one row per interval, sampled from outside the worker; 
 
 -- Epochs of valid runs: the times that may be used.
 CREATE VIEW epoch_times AS
-SELECT runs.run_id, system, dataset, scale, model, world, compute, cap_bytes, cap_enforcement, seed, epoch, complete, epochs.wall_ns, prepare_ns, loss,
-       train_accuracy, valid_accuracy, test_accuracy
+SELECT runs.run_id, system, dataset, scale, model, world, compute, cap_bytes, cap_enforcement, seed, epoch, complete,
+       epochs.wall_ns, prepare_ns, loss, train_accuracy, valid_accuracy, test_accuracy
 FROM runs JOIN epochs USING (run_id)
 WHERE runs.valid = 1;

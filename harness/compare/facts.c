@@ -86,6 +86,8 @@ static enum gnn_status list_exact(const json_t *run, struct gnn_kv_list *out, st
     GNN_TRY(gnn_kv_set(out, "status", text_of(run, "status"), err));
     if (virtual_time && open_ns[0] != '\0')
         GNN_TRY(gnn_kv_set(out, "open_ns", open_ns, err));
+    if (virtual_time)
+        GNN_TRY(add_values(out, "before the first epoch", json_object_get(run, "before_first_epoch"), NULL, err));
     for (size_t i = 0; i < json_array_size(epochs); i++)
         GNN_TRY(add_epoch(out, json_array_get(epochs, i), virtual_time, err));
     return GNN_OK;

@@ -146,6 +146,21 @@ static double first_epoch(const struct gnn_run_record *run)
     return known(gnn_run_first_epoch_ns(run)) / second_ns;
 }
 
+static double before_seconds(const struct gnn_run_record *run)
+{
+    return known(run->before.elapsed_ns) / second_ns;
+}
+
+static double before_read_gib(const struct gnn_run_record *run)
+{
+    return known(run->before.device_read_bytes) / gib;
+}
+
+static double before_written_gib(const struct gnn_run_record *run)
+{
+    return known(run->before.device_write_bytes) / gib;
+}
+
 static double gpu_busy(const struct gnn_run_record *run)
 {
     uint64_t busy_ns, wall_ns;
@@ -317,6 +332,9 @@ static const struct {
 } run_metrics[] = {
     {"first_epoch_s", first_epoch, OF_WORK},
     {"open_s", open_seconds, OF_WORK},
+    {"before_s", before_seconds, OF_WORK},
+    {"before_read_gib", before_read_gib, OF_WORK},
+    {"before_written_gib", before_written_gib, OF_WORK},
     {"io_wait_pct", gnn_run_io_wait_pct, OF_WORK},
     {"gpu_busy_pct", gpu_busy, OF_WORK},
     {"series.cpu_pct", cpu_mean, OF_WORK},

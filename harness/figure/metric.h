@@ -7,6 +7,9 @@
  *   `first_epoch_s`            Seconds of the first epoch.
  *   `prepare_s`, `prepare_pct` Preparation inside an epoch: seconds, share of the epoch.
  *   `open_s`                   Seconds that the system took to open, its own files included.
+ *   `before_s`, `before_read_gib`, `before_written_gib`
+ *                              Before the first epoch: seconds since the start of the worker, GiB that the device
+ *                              delivered and took.
  *   `sampling_s`               Seconds per sampler for an epoch, without waiting for queues.
  *   `read_gib`, `reads`        Device reads of an epoch: GiB, requests.
  *   `asked_gib`, `asks`        Explicit reads of an epoch: GiB, requests.

@@ -76,7 +76,8 @@ static const struct gnn_column stage_columns[] = {
 
 #define COUNTERS struct gnn_record_counters
 static const struct gnn_column counter_columns[] = {
-    U64(COUNTERS, needed_bytes), U64(COUNTERS, requested_bytes), U64(COUNTERS, requested_ios),
+    TIME(COUNTERS, elapsed_ns), TIME(COUNTERS, cpu_ns), U64(COUNTERS, needed_bytes),
+    U64(COUNTERS, requested_bytes), U64(COUNTERS, requested_ios),
     U64(COUNTERS, requested_write_bytes), U64(COUNTERS, requested_write_ios),
     U64(COUNTERS, device_read_bytes), U64(COUNTERS, device_read_ios), U64(COUNTERS, device_write_bytes),
     U64(COUNTERS, cache_hits), U64(COUNTERS, cache_misses), U64(COUNTERS, cache_evictions),

@@ -110,6 +110,32 @@ static enum gnn_status put_table(const struct gnn_table *table, const void *row,
     return GNN_OK;
 }
 
+/* Counters that are known before the first epoch. Their columns are named "before_..." */
+static const char *const before_columns[] = {"elapsed_ns",
+                                             "cpu_ns",
+                                             "requested_bytes",
+                                             "requested_ios",
+                                             "requested_write_bytes",
+                                             "requested_write_ios",
+                                             "device_read_bytes",
+                                             "device_read_ios",
+                                             "device_write_bytes",
+                                             "peak_memory_bytes"};
+enum { BEFORE_COLUMNS = sizeof before_columns / sizeof *before_columns };
+
+static enum gnn_status put_before(const struct gnn_run_record *run, bool hide_times, FILE *out, struct gnn_err *err)
+{
+    json_t *const object = json_object();
+    if (!gnn_table_json(&gnn_table_counters, &run->before, hide_times, object)) {
+        json_decref(object);
+        return gnn_fail(err, GNN_ENOMEM, "the counters before the first epoch");
+    }
+    for (int i = 0; i < BEFORE_COLUMNS; i++)
+        put_json(json_object_get(object, before_columns[i]), out);
+    json_decref(object);
+    return GNN_OK;
+}
+
 /* The first epoch, then the distribution of the epochs that count: the same median as every table's. */
 static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, struct gnn_err *err)
 {
@@ -139,6 +165,8 @@ static void put_header(const struct names *names, FILE *out)
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (uint32_t i = 0; i < tables[t]->column_count; i++)
             put_text(tables[t]->columns[i].name, out);
+    for (int i = 0; i < BEFORE_COLUMNS; i++)
+        (void)fprintf(out, ",before_%s", before_columns[i]);
     (void)fputs(
         ",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,"
         "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
@@ -155,6 +183,7 @@ static enum gnn_status put_run(const struct gnn_run_record *run, const struct na
     (void)fprintf(out, "%" PRId64, run->run_id);
     GNN_TRY(put_table(&gnn_table_runs, run, hide, out, err));
     GNN_TRY(put_table(&gnn_table_counters, &run->counters, hide, out, err));
+    GNN_TRY(put_before(run, hide, out, err));
     put_double(gnn_record_hit_ratio(&run->counters), out);
     put_count(gnn_run_bound_bytes(run), out);
     put_double(gnn_run_bound_ratio(run), out);

@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-/* Writes a header and one row per run, as RFC 4180. A row has the run's number, the columns of `runs`, and the whole
- * run's counters, named as in results/schema.sql. Unknown values are empty, and so are the times of an invalid run.
- * GNN_ENOMEM.
+/* Writes a header and one row per run, as RFC 4180. A row has the run's number, the columns of `runs`, the counters
+ * summed over the epochs, and the counters before the first epoch (before_...), named as in results/schema.sql. Unknown
+ * values are empty, and so are the times of an invalid run. GNN_ENOMEM.
  *
  * Derived columns follow: hit_ratio, bound_bytes, bound_ratio, floor_ns, floor_ratio, io_wait_pct, cpu_pct,
  * test_accuracy, test_mrr. Then come the number of epochs, the time of the first one (first_epoch_ns), and the times of

@@ -445,6 +445,14 @@ enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gn
     return end_transaction(db, status, "write a series to", err);
 }
 
+enum gnn_status gnn_db_before(struct gnn_db *db, int64_t run_id, const struct gnn_record_counters *before,
+                              struct gnn_err *err)
+{
+    const int64_t keys[GNN_KEYS_MAX] = {run_id, GNN_BEFORE_EPOCHS};
+    assert(run_id > 0);
+    return put_row(db, &gnn_table_counters, keys, before, err);
+}
+
 static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
 {
     char sql[GNN_SQL_BYTES];
@@ -460,8 +468,9 @@ static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_recor
     GNN_TRY(gnn_db_run(db, statement, "finish a run in", err));
     if (sqlite3_changes(db->handle) != 1)
         return gnn_fail(err, GNN_EBUG, "%s has no run %" PRId64 " to finish", db->path, run->run_id);
-    const int64_t keys[GNN_KEYS_MAX] = {run->run_id, GNN_WHOLE_RUN};
+    const int64_t keys[GNN_KEYS_MAX] = {run->run_id, GNN_ALL_EPOCHS};
     GNN_TRY(put_row(db, &gnn_table_counters, keys, &run->counters, err));
+    GNN_TRY(gnn_db_before(db, run->run_id, &run->before, err));
     return put_lists(db, run, err);
 }
 

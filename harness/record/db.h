@@ -13,9 +13,11 @@ struct gnn_db {
 
 enum {
     GNN_SQL_BYTES = 4096,
-    GNN_SCHEMA_VERSION = 8,
+    GNN_SCHEMA_VERSION = 9,
     GNN_KEYS_MAX = 3,
-    GNN_WHOLE_RUN = -1 /* value of counters.epoch */
+    /* values of counters.epoch */
+    GNN_ALL_EPOCHS = -1,
+    GNN_BEFORE_EPOCHS = -2
 };
 
 /* Maps SQLite's code to a status and a message with the path. what: the action, such as "write an epoch to". */

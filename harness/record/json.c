@@ -37,9 +37,9 @@ static json_t *row_object(const struct gnn_table *table, const void *row, bool h
 }
 
 /* With the one figure that is derived from them. */
-static json_t *counters_object(const struct gnn_record_counters *counters)
+static json_t *counters_object(const struct gnn_record_counters *counters, bool hide_times)
 {
-    json_t *const object = row_object(&gnn_table_counters, counters, false);
+    json_t *const object = row_object(&gnn_table_counters, counters, hide_times);
     const double ratio = gnn_record_hit_ratio(counters);
     return if_whole(object, object != NULL && add(object, "hit_ratio", isnan(ratio) ? json_null() : json_real(ratio)));
 }
@@ -77,7 +77,7 @@ static json_t *epoch_object(const struct gnn_run_record *run, uint32_t number, b
                                 add(object, "counted", json_integer(gnn_run_counts_epoch(run, number) ? 1 : 0)) &&
                                 add(object, "stages",
                                     row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
-                                add(object, "counters", counters_object(&epoch->counters)) &&
+                                add(object, "counters", counters_object(&epoch->counters, hide_times)) &&
                                 add(object, "figures", figures_object(epoch)));
 }
 
@@ -137,7 +137,8 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
            gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_epoch_times(run, object) &&
            add_bound(run, object) && add_floor(run, object) && add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
-           add(object, "counters", counters_object(&run->counters)) &&
+           add(object, "counters", counters_object(&run->counters, hide_times)) &&
+           add(object, "before_first_epoch", row_object(&gnn_table_counters, &run->before, hide_times)) &&
            add(object, "config", pairs_object(&run->config)) &&
            add(object, "environment", pairs_object(&run->environment)) &&
            (!with_series ||

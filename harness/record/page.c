@@ -28,12 +28,13 @@ static const char list_head[] =
     "<label>system<select name=\"system\"></select></label><label>dataset<select name=\"dataset\"></select></label>"
     "<label>world<select name=\"world\"></select></label><label>status<select "
     "name=\"status\"></select></label></form>\n"
-    "<p class=\"soft\" id=\"count\"></p>\n<div class=\"wide list\"><table id=\"runs\">\n"
+    "<p class=\"soft\">Disk read before: by the device before the first epoch. Disk read, epochs: the sum over the "
+    "epochs.</p>\n<p class=\"soft\" id=\"count\"></p>\n<div class=\"wide list\"><table id=\"runs\">\n"
     "<tr><th class=\"n\">run</th><th>system</th><th>dataset</th><th>world</th><th>status</th><th class=\"n\">first "
     "epoch s</th>"
     "<th class=\"n\">later epochs s</th>"
     "<th class=\"n\">I/O wait %</th><th class=\"n\">CPU %</th><th class=\"n\">hit ratio</th><th class=\"n\">disk "
-    "read</th>"
+    "read before</th><th class=\"n\">disk read, epochs</th>"
     "<th class=\"n\">peak memory</th><th class=\"n\">test acc %</th></tr>\n";
 static const char after_list[] =
     "</table></div></section>\n"
@@ -96,6 +97,7 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
     put_number(gnn_run_cpu_pct(run), "%.1f", out);
     const double hit_ratio = gnn_record_hit_ratio(&run->counters);
     put_number(hit_ratio < 0 ? (double)NAN : hit_ratio, "%.4f", out); /* below 0 it is no share */
+    put_bytes(run->before.device_read_bytes, out);
     put_bytes(run->counters.device_read_bytes, out);
     put_bytes(run->counters.peak_memory_bytes, out);
     put_number(100 * gnn_run_test_accuracy(run), "%.2f", out);

@@ -261,6 +261,7 @@ static json_t *run_object(const struct gnn_run_record *run, const char *label, c
         add(object, "caption", gnn_json_text(caption)) && add(object, "run", row_object(&gnn_table_runs, run, hide)) &&
         add(object, "derived", derived_object(run)) && add(object, "counted", counted_array(run)) &&
         add(object, "counters", row_object(&gnn_table_counters, &run->counters, hide)) &&
+        add(object, "before", row_object(&gnn_table_counters, &run->before, hide)) &&
         add(object, "stages", stage_array(run, hide)) && add(object, "epochs", epoch_columns(run, hide)) &&
         add(object, "figures", hide ? json_object() : figure_columns(run)) &&
         add(object, "config", pairs_object(&run->config, json_object_get(common, "config"))) &&

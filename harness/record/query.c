@@ -128,7 +128,8 @@ static enum gnn_status load_run(struct gnn_db *db, struct gnn_run_record *run, s
     GNN_TRY(load_rows(db, &gnn_table_runs, "WHERE run_id = ?", run->run_id, 0, run, 1, &found, err));
     if (found == 0)
         return no_run(db, run->run_id, err);
-    GNN_TRY(load_counters(db, run->run_id, GNN_WHOLE_RUN, &run->counters, err));
+    GNN_TRY(load_counters(db, run->run_id, GNN_ALL_EPOCHS, &run->counters, err));
+    GNN_TRY(load_counters(db, run->run_id, GNN_BEFORE_EPOCHS, &run->before, err));
     GNN_TRY(load_pairs(db, "SELECT key, value FROM config WHERE run_id = ? ORDER BY rowid", run->run_id, &run->config,
                        err));
     GNN_TRY(load_pairs(db, "SELECT key, value FROM environment WHERE run_id = ? ORDER BY rowid", run->run_id,

@@ -44,6 +44,7 @@ void gnn_run_record_init(struct gnn_run_record *run)
     assert(run->status == GNN_RUN_RUNNING);
     run->started_unix_ns = 0; /* gnn_db_begin sets it */
     gnn_record_counters_unknown(&run->counters);
+    gnn_record_counters_unknown(&run->before);
 }
 
 void gnn_run_record_free(struct gnn_run_record *run)

@@ -38,6 +38,7 @@ enum gnn_run_status {
 const char *gnn_run_status_name(enum gnn_run_status status);
 
 struct gnn_record_counters {
+    uint64_t elapsed_ns, cpu_ns; /* time on the run's clock; CPU time of the worker's processes */
     uint64_t needed_bytes, requested_bytes, requested_ios;
     uint64_t requested_write_bytes, requested_write_ios;
     uint64_t device_read_bytes, device_read_ios, device_write_bytes; /* counted by the kernel for the worker's group */
@@ -113,7 +114,8 @@ struct gnn_run_record {
     int cold_asked, cold_observed, direct_asked, direct_observed;
     uint64_t resident_start_bytes, resident_end_bytes; /* pages of the dataset's files in the page cache */
 
-    struct gnn_record_counters counters; /* the whole run */
+    struct gnn_record_counters counters; /* sum over the epochs */
+    struct gnn_record_counters before;   /* before the first epoch; counts that only an epoch has are unknown */
 
     struct gnn_kv_list config, environment; /* owned */
     struct gnn_record_epoch *epochs;        /* owned; gnn_run_record_add_epoch */
@@ -191,8 +193,11 @@ GNN_MUST_CHECK enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, c
 /* Appends points of the series. Call it every few seconds with the new points. */
 GNN_MUST_CHECK enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points,
                                              uint32_t count, struct gnn_err *err);
-/* Writes every column of the run's row and the whole run's counters; status must not be "running" any more. Epochs and
- * series are not written: gnn_db_epoch and gnn_db_series append them. */
+/* Writes the run's counters before the first epoch, once they are known. */
+GNN_MUST_CHECK enum gnn_status gnn_db_before(struct gnn_db *db, int64_t run_id,
+                                             const struct gnn_record_counters *before, struct gnn_err *err);
+/* Writes every column of the run's row, and its counters over and before the epochs. The status must not be "running"
+ * any more. Epochs and series are not written: gnn_db_epoch and gnn_db_series append them. */
 GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err);
 
 /* Sets a key of a finished run's environment, for what was found out later. GNN_ENOENT: no such run. */
@@ -230,8 +235,8 @@ GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct
 /* ---- JSON ---- */
 
 /* Writes one object on one line, with names as in results/schema.sql. It has the run's columns, then epochs[] (each
- * with stages[], counters, figures), stages[] (summed over epochs), counters, config, environment. With with_series it
- * also has series[]. All times of an invalid run are null.
+ * with stages[], counters, figures), stages[] and counters (summed over epochs), before_first_epoch (counters), config,
+ * environment. With with_series it also has series[]. All times of an invalid run are null.
  *
  * first_epoch_ns is the time of the first epoch. epoch_ns is the median over the epochs that count, which have counted
  * = 1 (gnn_run_counts_epoch). */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 96, COLUMNS_MAX = 14 };
+enum { CELL_BYTES = 96, COLUMNS_MAX = 11 };
 
 /* A table of short texts; row 0 is the heading. */
 struct grid {
@@ -113,7 +113,7 @@ static const struct {
     const char *heading;
     double (*of)(const struct gnn_run_record *run);
 } ratios[] = {{">rows read/bound", gnn_run_bound_ratio}, {">epoch/floor", gnn_run_floor_ratio}};
-enum { FIRST_RATIO = 12, RATIOS = sizeof ratios / sizeof ratios[0] };
+enum { FIRST_RATIO = 9, RATIOS = sizeof ratios / sizeof ratios[0] };
 _Static_assert((int)FIRST_RATIO + (int)RATIOS <= (int)COLUMNS_MAX, "every ratio may have a column");
 
 static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_t ratio)
@@ -145,24 +145,21 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run, con
         grid_set(grid, 3, "%s", gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
     grid_set(grid, 5, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
     grid_set(grid, 6, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
-    grid_set(grid, 7, "%s", bytes_text(run->counters.device_read_bytes, text));
-    grid_set(grid, 8, "%s", count_text(run->counters.device_read_ios, text));
-    grid_set(grid, 9, "%s", bytes_text(run->counters.requested_bytes, text));
-    grid_set(grid, 10, "%s", bytes_text(run->counters.peak_memory_bytes, text));
+    grid_set(grid, 7, "%s", bytes_text(run->counters.peak_memory_bytes, text));
     const double mrr = gnn_run_test_mrr(run);
     if (isfinite(mrr))
-        grid_set(grid, 11, "MRR %.4f", mrr);
+        grid_set(grid, 8, "MRR %.4f", mrr);
     else
-        grid_set(grid, 11, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+        grid_set(grid, 8, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
     for (uint32_t c = FIRST_RATIO; c < grid->columns; c++)
         grid_set(grid, c, "%s", pct_text(ratios[shown[c - FIRST_RATIO]].of(run), "2", text));
 }
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    const char *headings[COLUMNS_MAX + 1] = {
-        ">run",   "system",         "dataset",   ">first epoch s", ">later epochs s", ">I/O wait %",
-        ">CPU %", ">disk read/run", ">I/Os/run", ">requested/run", ">peak memory",    ">test acc %"};
+    const char *headings[COLUMNS_MAX + 1] = {">run",           "system",          "dataset",
+                                             ">first epoch s", ">later epochs s", ">I/O wait %",
+                                             ">CPU %",         ">peak memory",    ">test acc %"};
     uint32_t shown[RATIOS] = {0}, columns = FIRST_RATIO;
     for (uint32_t r = 0; r < RATIOS; r++)
         if (any_tells(runs, count, r)) {
@@ -176,6 +173,46 @@ static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum g
     }
     for (uint32_t i = 0; i < count; i++)
         set_run_row(&grid, &runs[i], shown);
+    grid_print(&grid, style, out);
+    free(grid.cells);
+}
+
+/* ---- reads and writes ---- */
+
+/* One line: before the first epoch, or the sum over the epochs. */
+static void set_io_row(struct grid *grid, const struct gnn_run_record *run, const struct gnn_record_counters *counters,
+                       const char *scope, bool first)
+{
+    char text[TEXT_BYTES];
+    const bool hide = gnn_run_withholds_times(run);
+    grid->rows_used++;
+    if (first) {
+        grid_set(grid, 0, "%" PRId64, run->run_id);
+        set_system(grid, 1, run);
+    }
+    grid_set(grid, 2, "%s", scope);
+    grid_set(grid, 3, "%s", time_text(hide ? GNN_UNKNOWN : counters->elapsed_ns, text));
+    grid_set(grid, 4, "%s", time_text(hide ? GNN_UNKNOWN : counters->cpu_ns, text));
+    grid_set(grid, 5, "%s", bytes_text(counters->device_read_bytes, text));
+    grid_set(grid, 6, "%s", count_text(counters->device_read_ios, text));
+    grid_set(grid, 7, "%s", bytes_text(counters->device_write_bytes, text));
+    grid_set(grid, 8, "%s", bytes_text(counters->requested_bytes, text));
+    grid_set(grid, 9, "%s", bytes_text(counters->requested_write_bytes, text));
+}
+
+static void print_io(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
+{
+    static const char *const headings[] = {">run",           "system",          "when",  ">time s",
+                                           ">CPU s",         ">disk read",      ">I/Os", ">disk written",
+                                           ">read requests", ">write requests", NULL};
+    struct grid grid;
+    if (!grid_open(&grid, 2 * count, headings))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        set_io_row(&grid, &runs[i], &runs[i].before, "before the first epoch", true);
+        set_io_row(&grid, &runs[i], &runs[i].counters, "sum over the epochs", false);
+    }
+    (void)fputs("\nReads and writes: of the device, and as requested\n\n", out);
     grid_print(&grid, style, out);
     free(grid.cells);
 }
@@ -449,6 +486,7 @@ void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn
         return;
     }
     print_runs(runs, count, style, out);
+    print_io(runs, count, style, out);
     gnn_report_stages(runs, count, style, out);
     print_gpu(runs, count, style, out);
     print_distributions(runs, count, style, out);

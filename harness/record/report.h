@@ -10,9 +10,10 @@
 
 enum gnn_report_style { GNN_REPORT_TEXT, GNN_REPORT_MARKDOWN };
 
-/* Writes one line per run: time of the first epoch, median of the later ones that count (gnn_run_counts_epoch), stage
- * split, I/O wait, CPU, bytes and I/Os read, peak memory, accuracy. A run without valid times shows its status instead.
- * Below the table are worlds, scales and memory limits of the runs, and the reasons of those that are not ok. */
+/* Writes one line per run: time of the first epoch, median of the later ones that count (gnn_run_counts_epoch), I/O
+ * wait, CPU, peak memory, accuracy. A run without valid times shows its status instead. A second table has the reads
+ * and writes before the first epoch, and their sums over the epochs. Below the tables are worlds, scales and memory
+ * limits of the runs, and the reasons of those that are not ok. */
 void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out);
 
 /* Writes only the table of stages, with a heading, or nothing if no run has stages. */

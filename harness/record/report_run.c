@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 enum { SUMMARY_COLUMNS = 100, SUMMARY_INDENT = 18 };
@@ -86,20 +87,52 @@ static void print_epochs(const struct gnn_run_record *run, FILE *out)
     print_line("epoch time", text, out);
 }
 
-static void print_reads(const struct gnn_run_record *run, FILE *out)
+/* Appends to a line, with a comma where there is something already. */
+static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void say(char *text, size_t text_bytes, const char *format, ...)
 {
-    char text[256], bytes[TEXT_BYTES], count[TEXT_BYTES];
-    const struct gnn_record_counters *const c = &run->counters;
-    if (c->device_read_bytes != GNN_UNKNOWN) {
-        (void)snprintf(text, sizeof text, "%s in %s requests", bytes_text(c->device_read_bytes, bytes),
-                       count_text(c->device_read_ios, count));
-        print_line("device reads", text, out);
+    size_t used = strlen(text);
+    va_list args;
+    if (used > 0)
+        used += (size_t)snprintf(text + used, text_bytes - used, ", ");
+    va_start(args, format);
+    (void)vsnprintf(text + used, text_bytes - used, format, args);
+    va_end(args);
+}
+
+/* Reads and writes, of the device and as requested: what is known. Requests and writes are left out if there were
+ * none. */
+static void say_io(const struct gnn_record_counters *c, char *text, size_t text_bytes)
+{
+    char bytes[TEXT_BYTES], count[TEXT_BYTES];
+    if (c->device_read_bytes != GNN_UNKNOWN)
+        say(text, text_bytes, "device reads %s in %s requests", bytes_text(c->device_read_bytes, bytes),
+            count_text(c->device_read_ios, count));
+    if (c->device_write_bytes != GNN_UNKNOWN && c->device_write_bytes > 0)
+        say(text, text_bytes, "device writes %s", bytes_text(c->device_write_bytes, bytes));
+    if (c->requested_bytes != GNN_UNKNOWN && c->requested_bytes > 0)
+        say(text, text_bytes, "requested %s in %s reads", bytes_text(c->requested_bytes, bytes),
+            count_text(c->requested_ios, count));
+    if (c->requested_write_bytes != GNN_UNKNOWN && c->requested_write_bytes > 0)
+        say(text, text_bytes, "requested %s in %s writes", bytes_text(c->requested_write_bytes, bytes),
+            count_text(c->requested_write_ios, count));
+}
+
+static void print_io(const struct gnn_run_record *run, FILE *out)
+{
+    char text[512] = "", time[TEXT_BYTES];
+    if (run->before.elapsed_ns != GNN_UNKNOWN && !gnn_run_withholds_times(run)) {
+        say(text, sizeof text, "%s s", time_text(run->before.elapsed_ns, time));
+        say(text, sizeof text, "CPU time %s s", time_text(run->before.cpu_ns, time));
     }
-    if (c->requested_bytes != GNN_UNKNOWN) {
-        (void)snprintf(text, sizeof text, "%s in %s reads by the system", bytes_text(c->requested_bytes, bytes),
-                       count_text(c->requested_ios, count));
-        print_line("requested", text, out);
-    }
+    say_io(&run->before, text, sizeof text);
+    if (text[0] != '\0')
+        print_line("before epoch 1", text, out);
+    text[0] = '\0';
+    say_io(&run->counters, text, sizeof text);
+    if (text[0] != '\0')
+        print_line("all epochs", text, out);
 }
 
 static void print_memory(const struct gnn_run_record *run, FILE *out)
@@ -171,7 +204,7 @@ void gnn_report_run(const struct gnn_run_record *run, FILE *out)
     print_result(run, out);
     print_epochs(run, out);
     print_shares(run, out);
-    print_reads(run, out);
+    print_io(run, out);
     print_memory(run, out);
     print_learned(run, out);
     gnn_run_caption(run, caption, sizeof caption);

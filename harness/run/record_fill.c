@@ -204,10 +204,13 @@ static uint64_t difference(uint64_t after, uint64_t before)
     return after == GNN_UNKNOWN || before == GNN_UNKNOWN || after < before ? GNN_UNKNOWN : after - before;
 }
 
-static void fill_counters(const struct gnn_counters *c, const struct gnn_group_reading *before,
+static void fill_counters(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                           const struct gnn_group_reading *after, struct gnn_record_counters *out)
 {
+    const struct gnn_counters *const c = &wire->result.counters;
     *out = (struct gnn_record_counters){
+        .elapsed_ns = wire->wall_ns,
+        .cpu_ns = wire->after.cpu_ns - wire->before.cpu_ns,
         .needed_bytes = c->needed_bytes,
         .requested_bytes = c->requested_bytes,
         .requested_ios = c->requested_ios,
@@ -231,6 +234,24 @@ static void fill_counters(const struct gnn_counters *c, const struct gnn_group_r
         .refaults = difference(after->refaults, before->refaults),
         .prepare_disk_bytes = c->prepare_disk_bytes,
     };
+}
+
+void gnn_record_fill_before(const struct gnn_wire_begin *wire, const struct gnn_group_reading *group,
+                            uint64_t elapsed_ns, struct gnn_record_counters *out)
+{
+    gnn_record_counters_unknown(out);
+    out->elapsed_ns = elapsed_ns;
+    out->cpu_ns = wire->usage.cpu_ns;
+    out->requested_bytes = wire->requested_bytes;
+    out->requested_ios = wire->requested_ios;
+    out->requested_write_bytes = wire->requested_write_bytes;
+    out->requested_write_ios = wire->requested_write_ios;
+    out->device_read_bytes = group->read_bytes;
+    out->device_read_ios = group->read_ios;
+    out->device_write_bytes = group->write_bytes;
+    out->peak_memory_bytes = group->peak_bytes;
+    out->page_cache_bytes = group->file_bytes;
+    out->refaults = group->refaults;
 }
 
 static void fill_stage(const struct gnn_stage_time *t, struct gnn_record_stage *out)
@@ -367,7 +388,7 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         out->loss = r->loss_sum / (double)r->seeds;
         out->train_accuracy = (double)r->correct / (double)r->seeds;
     }
-    fill_counters(&r->counters, before, after, &out->counters);
+    fill_counters(wire, before, after, &out->counters);
     assert(r->stage_count <= GNN_RECORD_STAGES_MAX);
     out->stage_count = r->stage_count;
     for (uint32_t i = 0; i < r->stage_count; i++)

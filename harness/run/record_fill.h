@@ -26,6 +26,11 @@ GNN_MUST_CHECK enum gnn_status gnn_record_fill_dataset(const struct gnn_run_conf
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
+/* Fills what came before the first epoch. group: the reading at that time of a group that was new when the worker
+ * started. elapsed_ns: time since then. */
+void gnn_record_fill_before(const struct gnn_wire_begin *wire, const struct gnn_group_reading *group,
+                            uint64_t elapsed_ns, struct gnn_record_counters *out);
+
 /* Fills accuracies, or the ranks of link prediction. */
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out);
 /* Adds to the environment the names of the splits that were evaluated; nothing for links. GNN_ENOMEM. */

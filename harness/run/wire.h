@@ -83,6 +83,14 @@ struct gnn_machine_usage {
     struct gnn_sizes device_reads; /* on a modelled machine: sizes of the device's read requests */
 };
 
+/* The start of an epoch. All but the number is 0 after the first: it is what came before that, all ranks together. */
+struct gnn_wire_begin {
+    uint64_t epoch;
+    uint64_t clock_ns;              /* the world's clock */
+    struct gnn_machine_usage usage; /* CPU time of all ranks */
+    uint64_t requested_bytes, requested_ios, requested_write_bytes, requested_write_ios;
+};
+
 struct gnn_wire_epoch {
     uint64_t epoch;
     uint64_t wall_ns;
@@ -144,7 +152,8 @@ struct gnn_wire_message {
     union {
         struct gnn_wire_opened opened;
         struct gnn_wire_progress progress;
-        struct gnn_wire_epoch epoch; /* EPOCH_BEGIN sets only epoch.epoch */
+        struct gnn_wire_begin begin;
+        struct gnn_wire_epoch epoch; /* EPOCH_END */
         struct gnn_wire_accuracy accuracy;
         struct gnn_wire_series series;
         struct gnn_wire_done done;

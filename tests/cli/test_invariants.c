@@ -247,6 +247,34 @@ static void what_fits_is_read_once(void **state)
     }
 }
 
+/* ---- before the first epoch ---- */
+
+static uint64_t before(const json_t *run, const char *key)
+{
+    const json_t *const value = json_object_get(json_object_get(run, "before_first_epoch"), key);
+    if (!json_is_integer(value))
+        fail_msg("no %s before the first epoch", key);
+    return (uint64_t)json_integer_value(value);
+}
+
+/* presort reads every neighbour list when it opens: from a cold device, and in no epoch. */
+static void what_opening_reads_is_counted(void **state)
+{
+    const struct fixture *const f = *state;
+    need_counts(f);
+    json_t *const run = run_generated(f, MEDIUM, "presort",
+                                      WORDS("--batch", "16", "--memory", "128M", "--set", "presort.topology=resident"));
+    const uint64_t lists_bytes = before(run, "requested_bytes");
+    assert_true(lists_bytes > 4 * MIB);
+    assert_true(before(run, "device_read_bytes") >= lists_bytes);
+    assert_true(before(run, "device_read_bytes") < lists_bytes + 32 * MIB); /* the program's own pages, at most */
+    assert_true(before(run, "device_read_ios") > 0);
+    assert_true(before(run, "cpu_ns") > 0);
+    assert_true(before(run, "elapsed_ns") > 0);
+    assert_true(before(run, "elapsed_ns") < (uint64_t)json_integer_value(json_object_get(run, "wall_ns")));
+    json_decref(run);
+}
+
 /* ---- GNNDrive ---- */
 
 /* Feature reads bypass the page cache; what else comes from the device are the topology's page faults, of a page each
@@ -457,10 +485,10 @@ static void losses_on_a_real_graph_are_equal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_fault_reads_one_page),          cmocka_unit_test(what_fits_is_read_once),
-        cmocka_unit_test(device_bytes_are_the_requested_bytes), cmocka_unit_test(the_charge_follows_the_plan),
-        cmocka_unit_test(ginex_reads_what_it_asks_for),         cmocka_unit_test(diskgnn_reads_what_it_asks_for),
-        cmocka_unit_test(losses_on_a_real_graph_are_equal),
+        cmocka_unit_test(what_opening_reads_is_counted),  cmocka_unit_test(a_page_fault_reads_one_page),
+        cmocka_unit_test(what_fits_is_read_once),         cmocka_unit_test(device_bytes_are_the_requested_bytes),
+        cmocka_unit_test(the_charge_follows_the_plan),    cmocka_unit_test(ginex_reads_what_it_asks_for),
+        cmocka_unit_test(diskgnn_reads_what_it_asks_for), cmocka_unit_test(losses_on_a_real_graph_are_equal),
     };
     return cmocka_run_group_tests_name("invariants", tests, set_up, tear_down);
 }

@@ -436,6 +436,55 @@ static void how_large_reads_were_is_recorded(void **state)
     assert_int_equal(different, 0);
 }
 
+/* What systems read, pack and sort before the first epoch has a row of its own, exact as all virtual time; with the
+ * epochs it is the whole run. Renewed as golden_times is. */
+static void what_comes_before_the_first_epoch_is_recorded(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const names[] = {"elapsed_ns",
+                                        "cpu_ns",
+                                        "requested_bytes",
+                                        "requested_ios",
+                                        "requested_write_bytes",
+                                        "requested_write_ios",
+                                        "device_read_bytes",
+                                        "device_read_ios",
+                                        "device_write_bytes"};
+    static const struct {
+        const char *more[12];
+        json_int_t counts[sizeof names / sizeof *names];
+    } cases[] = {
+        {{PYGPLUS}, {294466, 70020, 0, 0, 0, 0, 0, 0, 0}},
+        {{GINEX}, {18179393, 13341455, 3231744, 6, 1953792, 2, 3231744, 28, 1953792}},
+        {{AGNES}, {107081179, 81790144, 19185272, 55590, 14838512, 5, 17571840, 555, 13230080}},
+        {{DISKGNN}, {31632533, 3881727, 12500992, 46, 2442680, 43, 14055424, 508, 2449408}},
+        {{MARIUS}, {42652872, 15587545, 14738432, 58, 14490076, 5, 14738432, 156, 14495744}},
+        {{PRESORT}, {3407633, 1707439, 1615872, 8, 0, 0, 1615872, 14, 0}},
+        {{PRESORT, SET("presort.topology=mapped")}, {294976, 70530, 0, 0, 0, 0, 0, 0, 0}},
+    };
+    int different = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = golden_run(t, cases[c].more, &exit_status);
+        const json_t *const epochs = json_object_get(run, "epochs");
+        json_int_t all_ns = whole(run, "before_first_epoch", "elapsed_ns");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const json_int_t got = whole(run, "before_first_epoch", names[i]);
+            if (got != cases[c].counts[i])
+                print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got,
+                            tiny_runs_text(run, "status"));
+            different += got != cases[c].counts[i];
+        }
+        for (size_t e = 0; e < json_array_size(epochs); e++)
+            all_ns += whole(json_array_get(epochs, e), "counters", "elapsed_ns");
+        assert_int_equal(all_ns, whole(run, NULL, "wall_ns"));
+        assert_true(whole(run, "before_first_epoch", "elapsed_ns") >=
+                    atoll(tiny_runs_text(json_object_get(run, "environment"), "system.open_ns")));
+        json_decref(run);
+    }
+    assert_int_equal(different, 0);
+}
+
 /* A time of the first epoch, one of its figures, or a counter of the run. */
 static json_int_t of_first_epoch(const json_t *run, const char *what)
 {
@@ -708,6 +757,7 @@ int main(void)
         cmocka_unit_test(how_large_reads_were_is_recorded),
         cmocka_unit_test(what_the_gpu_did_is_recorded),
         cmocka_unit_test(what_presort_expects_is_recorded),
+        cmocka_unit_test(what_comes_before_the_first_epoch_is_recorded),
         cmocka_unit_test(switches_take_their_time),
         cmocka_unit_test(parts_take_their_times),
         cmocka_unit_test(packed_rows_are_swept_faster),

@@ -75,6 +75,25 @@ static void both_worlds_draw_the_same(void **state)
     }
 }
 
+/* What the first process reads for all of them counts once, before the first epoch. */
+static void what_they_share_is_read_once(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const workers[] = {"1", "2", "3"};
+    json_int_t read_bytes[3], reads[3];
+    for (size_t w = 0; w < 3; w++) {
+        json_t *const run = RUN(t, 0, "--workers", workers[w], "--batch", "8", "--epochs", "2");
+        const json_t *const before = json_object_get(run, "before_first_epoch");
+        read_bytes[w] = json_integer_value(json_object_get(before, "requested_bytes"));
+        reads[w] = json_integer_value(json_object_get(before, "requested_ios"));
+        assert_true(reads[w] > 0);
+        assert_int_equal(read_bytes[w], read_bytes[0]);
+        assert_int_equal(reads[w], reads[0]);
+        assert_true(json_integer_value(json_object_get(before, "cpu_ns")) > 0);
+        json_decref(run);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void expect_refusal(const struct tiny_runs *t, int exit_status, const char *part, const char *const *more)
@@ -271,6 +290,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused_by_name),
         cmocka_unit_test(losses_equal_those_of_one_process),
         cmocka_unit_test(both_worlds_draw_the_same),
+        cmocka_unit_test(what_they_share_is_read_once),
         cmocka_unit_test(the_cap_is_for_all_of_them),
         cmocka_unit_test(a_killed_worker_ends_the_run),
         cmocka_unit_test(a_worker_that_cannot_read_ends_the_run),

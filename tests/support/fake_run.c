@@ -85,6 +85,20 @@ static void fake_epoch(struct gnn_run_record *run, double slow)
     (void)status;
 }
 
+/* What the system read, sorted and wrote while it opened. */
+static void fake_opening(struct gnn_record_counters *before)
+{
+    before->elapsed_ns = UINT64_C(1500000000);
+    before->cpu_ns = UINT64_C(1250000000);
+    before->device_read_bytes = UINT64_C(35) << 20;
+    before->device_read_ios = 120;
+    before->device_write_bytes = UINT64_C(3) << 20;
+    before->requested_bytes = UINT64_C(34) << 20;
+    before->requested_ios = 110;
+    before->requested_write_bytes = UINT64_C(2) << 20;
+    before->requested_write_ios = 7;
+}
+
 void fake_run(struct gnn_run_record *run, const char *system, double slow, uint32_t epochs, uint64_t seed)
 {
     gnn_run_record_init(run);
@@ -114,6 +128,7 @@ void fake_run(struct gnn_run_record *run, const char *system, double slow, uint3
     run->direct_observed = 0;
     run->resident_start_bytes = 0;
     fake_counters(&run->counters, epochs);
+    fake_opening(&run->before);
     for (uint32_t e = 0; e < epochs; e++)
         fake_epoch(run, slow);
     struct gnn_err err = {0};

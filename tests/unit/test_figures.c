@@ -156,6 +156,11 @@ static void metrics_are_those_of_later_epochs(void **state)
     run.dim = 256;
     run.dataset_bytes = 1000 * 256 * 4 + 4096;
     assert_float_equal(gnn_metric_of(&run, "topology_gib") * 1024 * 1024 * 1024, 4096, 1e-3);
+    assert_float_equal(gnn_metric_of(&run, "before_s"), 1.5, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "before_read_gib") * 1024, 35, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "before_written_gib") * 1024, 3, 1e-9);
+    run.before.device_write_bytes = GNN_UNKNOWN;
+    assert_true(isnan(gnn_metric_of(&run, "before_written_gib")));
     assert_true(isnan(gnn_metric_of(&run, "own.no_such_figure")));
     assert_float_equal(gnn_metric_of(&run, "oom"), 0, 0);
     run.status = GNN_RUN_OOM;

@@ -136,7 +136,9 @@ static void a_page_is_whole_by_itself(void **state)
     must_show(page,
               "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
               "<td>ok</td><td class=\"n\">11.5</td><td class=\"n\">10</td>");
-    must_show(page, "<td>ok</td><td class=\"n\">69</td><td class=\"n\">-</td>"); /* one epoch is the first */
+    must_show(page, "<td>ok</td><td class=\"n\">69</td><td class=\"n\">-</td>");   /* one epoch is the first */
+    must_show(page, "<td class=\"n\">35.0 MiB</td><td class=\"n\">53.9 GiB</td>"); /* read before, and in the epochs */
+    must_show(page, "disk read before</th><th class=\"n\">disk read, epochs</th>");
     json_t *const data = data_of(page);
     const json_t *const array = json_object_get(data, "runs");
     assert_int_equal(json_array_size(array), 2);
@@ -354,6 +356,9 @@ static void a_browser_follows_the_hands(void **state)
         "data-cursor=\"visible, 1004 B at 1.25 s\"",
         "data-beside=\"10 6\"",
         "data-difference=\"resultepoch_ns69 s12 s-83 %\"",
+        "<summary>Counters, sum over the epochs</summary>",
+        "<summary>Counters before the first epoch</summary>",
+        "<td>device_write_bytes</td><td class=\"n\">3 MiB</td>",
         "<td>later epochs</td><td class=\"n\">10 s</td><td class=\"n\">12 s</td><td class=\"n\">14 s</td>",
         "data-same=\"Choose two runs.\"",
         ("<td>read</td><td class=\"n\">-</td><td class=\"n\">100 us</td><td class=\"n\">-"
@@ -517,6 +522,11 @@ static void csv_has_a_row_a_run(void **state)
     assert_field(text, 0, "run_id", "7");
     assert_field(text, 0, "system", "ringsampler");
     assert_field(text, 0, "epochs", "4");
+    assert_field(text, 0, "before_elapsed_ns", "1500000000");
+    assert_field(text, 0, "before_cpu_ns", "1250000000");
+    assert_field(text, 0, "before_device_read_bytes", "36700160");
+    assert_field(text, 0, "before_requested_write_bytes", "2097152");
+    assert_field(text, 0, "device_read_bytes", "77200000000"); /* of the epochs */
     assert_field(text, 0, "first_epoch_ns", "11500000000");
     assert_field(text, 0, "epoch_min_ns", "10000000000");
     assert_field(text, 0, "epoch_p50_ns", "10250000000");
@@ -528,6 +538,8 @@ static void csv_has_a_row_a_run(void **state)
     assert_field(text, 0, "profile", "\"'=1+1\""); /* no formula for a spreadsheet */
     assert_field(text, 1, "status", "invalid");
     assert_field(text, 1, "first_epoch_ns", "");
+    assert_field(text, 1, "before_elapsed_ns", "");
+    assert_field(text, 1, "before_device_read_ios", "120");
     assert_field(text, 1, "epoch_p50_ns", ""); /* an invalid run has no times */
     assert_field(text, 1, "wall_ns", "");
     assert_field(text, 1, "tag", "\"two\"\"words\"");

@@ -114,6 +114,9 @@ static void round_trip(void **state)
     assert_true(isnan(back.epochs[0].valid_accuracy));
     assert_int_equal(back.epochs[1].complete, 1);
     assert_int_equal(back.epochs[2].complete, 0);
+    assert_int_equal(back.before.device_read_bytes, UINT64_C(35) << 20);
+    assert_int_equal(back.before.elapsed_ns, UINT64_C(1500000000));
+    assert_int_equal(back.before.rows_read, GNN_UNKNOWN);
     assert_true(isnan(back.series[1].cpu_pct));
     assert_float_equal(back.series[1].gpu_power_w, 300, 0);
     assert_float_equal(back.series[1].gpu_rx_bytes_per_s, 2e9, 0);
@@ -202,9 +205,25 @@ static void schema_and_columns_agree(void **state)
 static void json_has_the_promised_names(void **state)
 {
     (void)state;
-    static const char *const run_names[] = {"run_id",  "status",  "system",  "dataset",   "scale",  "model",
-                                            "world",   "profile", "compute", "cap_bytes", "seed",   "valid",
-                                            "reasons", "epochs",  "stages",  "counters",  "config", "environment"};
+    static const char *const run_names[] = {"run_id",
+                                            "status",
+                                            "system",
+                                            "dataset",
+                                            "scale",
+                                            "model",
+                                            "world",
+                                            "profile",
+                                            "compute",
+                                            "cap_bytes",
+                                            "seed",
+                                            "valid",
+                                            "reasons",
+                                            "epochs",
+                                            "stages",
+                                            "counters",
+                                            "config",
+                                            "environment",
+                                            "before_first_epoch"};
     static const char *const epoch_names[] = {"epoch",          "wall_ns",        "prepare_ns",   "loss",
                                               "train_accuracy", "valid_accuracy", "test_accuracy"};
     static const char *const stage_names[] = {"stage",      "workers",       "work_ns",
@@ -230,6 +249,10 @@ static void json_has_the_promised_names(void **state)
         assert_non_null(json_object_get(stage, stage_names[i]));
     for (size_t i = 0; i < sizeof counter_names / sizeof *counter_names; i++)
         assert_non_null(json_object_get(counters, counter_names[i]));
+    const json_t *const before = json_object_get(object, "before_first_epoch");
+    assert_int_equal(json_integer_value(json_object_get(before, "device_write_bytes")), 3 << 20);
+    assert_int_equal(json_integer_value(json_object_get(before, "cpu_ns")), 1250000000);
+    assert_true(json_is_null(json_object_get(before, "batches")));
     assert_string_equal(json_string_value(json_object_get(object, "scale")), "1/100");
     assert_int_equal(json_integer_value(json_object_get(object, "first_epoch_ns")), UINT64_C(69000000000));
     assert_int_equal(json_integer_value(json_object_get(object, "epoch_ns")), UINT64_C(60000000000));
@@ -339,12 +362,37 @@ static void invalid_runs_show_no_times(void **state)
     assert_true(json_is_null(json_object_get(json_array_get(json_object_get(object, "stages"), 0), "wait_io_ns")));
     assert_true(json_is_null(json_object_get(json_array_get(json_object_get(object, "series"), 0), "cpu_pct")));
     assert_true(json_is_integer(json_object_get(json_object_get(object, "counters"), "needed_bytes")));
+    const json_t *const before = json_object_get(object, "before_first_epoch");
+    assert_true(json_is_null(json_object_get(before, "elapsed_ns")));
+    assert_true(json_is_null(json_object_get(before, "cpu_ns")));
+    assert_true(json_is_integer(json_object_get(before, "device_read_bytes")));
     assert_int_equal(gnn_run_epoch_ns(&run), GNN_UNKNOWN);
     assert_true(isnan(gnn_run_io_wait_pct(&run)));
     assert_true(isnan(gnn_run_cpu_pct(&run)));
     json_decref(object);
     free(text);
     gnn_run_record_free(&run);
+}
+
+/* What came before the first epoch is stored when that begins, for a run that is killed later. */
+static void what_came_before_is_stored_at_once(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_run_record run, back;
+    struct gnn_err err = {0};
+    fake_run(&run, "presort", 10, 0, 1);
+    must(gnn_db_begin(db, &run, &err), &err);
+    must(gnn_db_load(db, run.run_id, &back, &err), &err);
+    assert_int_equal(back.before.device_read_bytes, GNN_UNKNOWN);
+    gnn_run_record_free(&back);
+    must(gnn_db_before(db, run.run_id, &run.before, &err), &err);
+    must(gnn_db_load(db, run.run_id, &back, &err), &err);
+    assert_int_equal(back.status, GNN_RUN_RUNNING);
+    assert_int_equal(back.before.device_read_bytes, UINT64_C(35) << 20);
+    assert_int_equal(back.counters.device_read_bytes, GNN_UNKNOWN);
+    gnn_run_record_free(&back);
+    gnn_run_record_free(&run);
+    gnn_db_close(db);
 }
 
 static void put_file(const char *path, const char *text)
@@ -674,6 +722,7 @@ int main(void)
         cmocka_unit_test(json_has_the_promised_names),
         cmocka_unit_test(one_hit_ratio),
         cmocka_unit_test_setup_teardown(a_bound_comes_later, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(what_came_before_is_stored_at_once, make_db_dir, remove_db_dir),
         cmocka_unit_test(invalid_runs_show_no_times),
         cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(writers_in_parallel, make_db_dir, remove_db_dir),

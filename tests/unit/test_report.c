@@ -44,9 +44,16 @@ static void table_of_a_comparison(void **state)
     /* 60 s * 1.15 for the first epoch; I/O wait (2 * 0.55 + 4 * 0.6) / 7 workers, and 3.5 / 8 rounded down */
     must_show(
         text,
-        " 41  pygplus   papers100m sage          69.00               -        50.0      -       18.0 GiB    4.70 M");
+        " 41  pygplus   papers100m sage          69.00               -        50.0      -      320 MiB       61.00\n");
     must_show(text, " 42  gnndrive  papers100m sage          11.50           10.00        43.7");
-    must_show(text, "61.00\n");
+    must_show(
+        text,
+        "when                    time s  CPU s  disk read    I/Os  disk written  read requests  write requests\n");
+    must_show(text,
+              " 41  pygplus   before the first epoch    1.50   1.25   35.0 MiB     120      3.00 MiB       34.0 MiB"
+              "        2.00 MiB\n"
+              "               sum over the epochs          -      -   18.0 GiB  4.70 M           0 B       2.24 GiB"
+              "               -\n");
     must_show(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
     must_show(text, "\nconditions: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
                     "fan-out 10,10,10, memory limit 320 MiB (cgroup-v1), cold start, compute cpu\n");
@@ -96,6 +103,10 @@ static void one_run_is_a_block(void **state)
               "  conditions      measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out\n"
               "                  10,10,10, memory limit 320 MiB (cgroup-v1), cold start, compute cpu\n");
     must_show(text, "  time            I/O wait 43.7 % of the workers' time\n"); /* nothing probed the CPU */
+    must_show(text,
+              "  before epoch 1  1.50 s, CPU time 1.25 s, device reads 35.0 MiB in 120 requests, device writes 3.00\n"
+              "                  MiB, requested 34.0 MiB in 110 reads, requested 2.00 MiB in 7 writes\n"
+              "  all epochs      device reads 71.9 GiB in 18.8 M requests, requested 8.94 GiB in 18.4 M reads\n");
     must_show(text, "\nStages: ");
     assert_null(strstr(text, "Percentiles"));
     assert_null(strstr(text, "test nodes"));
@@ -134,6 +145,13 @@ static void one_run_is_a_block(void **state)
     assert_null(strstr(text, "epoch time"));
     assert_null(strstr(text, "Stages"));
     assert_null(strstr(text, "I/O wait"));
+    must_show(text, "  before epoch 1  device reads 35.0 MiB in 120 requests"); /* counts, no times */
+    free(text);
+    gnn_record_counters_unknown(&run.before);
+    gnn_record_counters_unknown(&run.counters);
+    text = run_text(&run);
+    assert_null(strstr(text, "before epoch 1"));
+    assert_null(strstr(text, "all epochs"));
     free(text);
     gnn_run_record_free(&run);
 }

@@ -208,6 +208,20 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
     return GNN_OK;
 }
 
+static void begin_epoch(struct supervision *s, const struct gnn_wire_begin *begin)
+{
+    const bool modelled = begin->usage.modelled_machine;
+    struct gnn_err trouble = {0};
+    gnn_run_host_read_group(s->host, &s->epoch_start);
+    s->epoch_start_stolen_ns = gnn_run_host_stolen_ns(s->host);
+    gnn_run_progress_epoch_begin(&s->progress);
+    if (begin->epoch > 0)
+        return;
+    gnn_record_fill_before(begin, modelled ? &begin->usage.group : &s->epoch_start,
+                           modelled ? begin->clock_ns : gnn_host_now_ns() - s->start_ns, &s->run->before);
+    note_db(s, gnn_db_before(s->db, s->run->run_id, &s->run->before, &trouble), &trouble);
+}
+
 static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
 {
     struct gnn_group_reading before = s->epoch_start, after;
@@ -272,9 +286,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         return GNN_OK;
     case GNN_WIRE_EPOCH_BEGIN:
         GNN_TRY(flush_epoch(s, err));
-        gnn_run_host_read_group(s->host, &s->epoch_start);
-        s->epoch_start_stolen_ns = gnn_run_host_stolen_ns(s->host);
-        gnn_run_progress_epoch_begin(&s->progress);
+        begin_epoch(s, &m->as.begin);
         let_go(s);
         return GNN_OK;
     case GNN_WIRE_EPOCH_END:

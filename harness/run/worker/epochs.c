@@ -233,6 +233,43 @@ static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wi
     gnn_control_announce(w->control, message, GNN_WIRE_EPOCH_END);
 }
 
+/* Leaves for rank 0 what this rank's own process did before the first epoch. */
+static void report_opening(struct gnn_run_worker *w)
+{
+    struct gnn_machine_usage usage;
+    struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, w->env.rank);
+    gnn_machine_usage(w->machine, &usage);
+    gnn_machine_read_times(w->machine, &report->reads);
+    report->cpu_ns = usage.cpu_ns;
+}
+
+/* What all ranks did before the first epoch. */
+static void fill_opening(struct gnn_run_worker *w, struct gnn_wire_begin *begin)
+{
+    begin->clock_ns = gnn_observed_ns(w->world);
+    gnn_machine_usage(w->machine, &begin->usage);
+    gnn_machine_read_times(w->machine, &w->reads);
+    for (uint32_t rank = 1; rank < gnn_ranks_count(w->env.ranks); rank++) {
+        const struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, rank);
+        gnn_read_tally_merge(&w->reads, &report->reads);
+        begin->usage.cpu_ns += report->cpu_ns;
+    }
+    begin->requested_bytes = w->reads.read_bytes;
+    begin->requested_ios = w->reads.sizes.count;
+    begin->requested_write_bytes = w->reads.write_bytes;
+    begin->requested_write_ios = w->reads.writes;
+}
+
+/* Pauses until the supervisor has read the group's counters. */
+static void announce_epoch(struct gnn_run_worker *w, uint64_t epoch)
+{
+    struct gnn_wire_message message = {0};
+    message.as.begin.epoch = epoch;
+    if (epoch == 0)
+        fill_opening(w, &message.as.begin);
+    gnn_control_announce(w->control, &message, GNN_WIRE_EPOCH_BEGIN);
+}
+
 /* What the device did since this was asked last. */
 static void take_device_times(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
 {
@@ -246,9 +283,11 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     struct gnn_wire_message message = {0};
     struct gnn_wire_epoch *const e = &message.as.epoch;
     e->epoch = epoch;
+    if (epoch == 0 && w->own_process)
+        report_opening(w);
     GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* all are open, and have read the last epoch's reports */
     if (w->env.rank == 0)
-        gnn_control_announce(w->control, &message, GNN_WIRE_EPOCH_BEGIN);
+        announce_epoch(w, epoch);
     w->epoch = epoch;
     w->steps_done = w->spots = w->spot_digest = 0;
 

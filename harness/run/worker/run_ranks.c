@@ -118,6 +118,7 @@ static enum gnn_status run_processes(struct shared *s, struct gnn_err *err)
     become(s, w, rank);
     if (rank > 0) {
         w->own_process = true;
+        gnn_machine_read_times(w->machine, &w->reads); /* what the process read that this one was forked from */
         leave(s, rank, s->run(w, err));
     }
     GNN_NEXT(status, gnn_control_open(w->control, gnn_ranks_stop(s->ranks), err));

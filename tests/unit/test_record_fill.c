@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* What the worker and the control group report, and what the record makes of it. */
+#include "harness/run/record_fill.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct gnn_group_reading reading(uint64_t read_bytes, uint64_t read_ios, uint64_t write_bytes)
+{
+    struct gnn_group_reading out;
+    gnn_group_reading_unknown(&out);
+    out.read_bytes = read_bytes;
+    out.read_ios = read_ios;
+    out.write_bytes = write_bytes;
+    return out;
+}
+
+static struct gnn_wire_epoch an_epoch(void)
+{
+    struct gnn_wire_epoch wire = {.epoch = 3, .wall_ns = 700};
+    wire.before.cpu_ns = 100;
+    wire.after.cpu_ns = 140;
+    wire.before.page_hits = wire.after.page_hits = GNN_UNKNOWN;
+    return wire;
+}
+
+/* Reads and writes of the device are what the group's counters rose by. */
+static void an_epochs_device_counts_are_differences(void **state)
+{
+    (void)state;
+    const struct gnn_wire_epoch wire = an_epoch();
+    const struct gnn_group_reading before = reading(1000, 10, 5), after = reading(1800, 13, 12);
+    struct gnn_record_epoch epoch;
+    gnn_record_fill_epoch(&wire, &before, &after, GNN_UNKNOWN, &epoch);
+    assert_int_equal(epoch.epoch, 3);
+    assert_int_equal(epoch.wall_ns, 700);
+    assert_int_equal(epoch.counters.elapsed_ns, 700);
+    assert_int_equal(epoch.counters.cpu_ns, 40);
+    assert_int_equal(epoch.counters.device_read_bytes, 800);
+    assert_int_equal(epoch.counters.device_read_ios, 3);
+    assert_int_equal(epoch.counters.device_write_bytes, 7);
+}
+
+/* Without a group, or when its counter was reset, they are unknown. */
+static void an_unknown_reading_gives_an_unknown_count(void **state)
+{
+    (void)state;
+    const struct gnn_wire_epoch wire = an_epoch();
+    struct gnn_group_reading none, before = reading(1000, 10, 5), after = reading(900, 9, 4);
+    struct gnn_record_epoch epoch;
+    gnn_group_reading_unknown(&none);
+    gnn_record_fill_epoch(&wire, &before, &after, GNN_UNKNOWN, &epoch);
+    assert_int_equal(epoch.counters.device_read_bytes, GNN_UNKNOWN);
+    assert_int_equal(epoch.counters.device_write_bytes, GNN_UNKNOWN);
+    gnn_record_fill_epoch(&wire, &before, &none, GNN_UNKNOWN, &epoch);
+    assert_int_equal(epoch.counters.device_read_ios, GNN_UNKNOWN);
+    assert_int_equal(epoch.counters.device_write_bytes, GNN_UNKNOWN);
+}
+
+static void what_came_before_is_the_first_reading(void **state)
+{
+    (void)state;
+    const struct gnn_wire_begin wire = {.usage.cpu_ns = 55,
+                                        .requested_bytes = 4096,
+                                        .requested_ios = 2,
+                                        .requested_write_bytes = 512,
+                                        .requested_write_ios = 1};
+    struct gnn_group_reading group = reading(8192, 3, 600);
+    struct gnn_record_counters before;
+    group.peak_bytes = 1 << 20;
+    group.file_bytes = 16384;
+    group.refaults = 9;
+    gnn_record_fill_before(&wire, &group, 77, &before);
+    assert_int_equal(before.elapsed_ns, 77);
+    assert_int_equal(before.cpu_ns, 55);
+    assert_int_equal(before.requested_bytes, 4096);
+    assert_int_equal(before.requested_ios, 2);
+    assert_int_equal(before.requested_write_bytes, 512);
+    assert_int_equal(before.requested_write_ios, 1);
+    assert_int_equal(before.device_read_bytes, 8192);
+    assert_int_equal(before.device_read_ios, 3);
+    assert_int_equal(before.device_write_bytes, 600);
+    assert_int_equal(before.peak_memory_bytes, 1 << 20);
+    assert_int_equal(before.page_cache_bytes, 16384);
+    assert_int_equal(before.refaults, 9);
+    assert_int_equal(before.batches, GNN_UNKNOWN); /* only an epoch has them */
+    assert_int_equal(before.rows_read, GNN_UNKNOWN);
+    assert_false(before.has_digest);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_epochs_device_counts_are_differences),
+        cmocka_unit_test(an_unknown_reading_gives_an_unknown_count),
+        cmocka_unit_test(what_came_before_is_the_first_reading),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
