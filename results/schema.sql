@@ -159,11 +159,13 @@ CREATE TABLE counters ( -- counts of an epoch, of all epochs, and of what came b
     needed_bytes       INTEGER, -- feature and topology bytes that the mini-batches needed
     requested_bytes    INTEGER, -- bytes that the system requested by explicit reads; NULL: it reads through mappings
     requested_ios      INTEGER, -- number of explicit reads
-    requested_write_bytes INTEGER, -- bytes that the system wrote explicitly: traces, spools, spilled rows
+    requested_write_bytes INTEGER, -- bytes that the system wrote explicitly: traces, spools, spilled rows; NULL: it
+                                -- writes through mappings
     requested_write_ios INTEGER, -- number of explicit writes
     device_read_bytes  INTEGER, -- device reads as counted for the control group of the run; NULL: no control group
     device_read_ios    INTEGER, -- number of device reads, counted in the same way
-    device_write_bytes INTEGER, -- device writes, counted in the same way
+    device_write_bytes INTEGER, -- device writes, counted in the same way. NULL also if something was written through
+                                -- the page cache with cgroup v1, which does not count such writes for the group
     cache_hits         INTEGER, -- feature rows found in the system's own cache or buffer; NULL: not counted
     cache_misses       INTEGER, -- feature rows not found there; NULL: not counted
     cache_evictions    INTEGER, -- feature rows evicted from it; NULL: not counted

@@ -27,7 +27,9 @@ struct gnn_group_reading {
     uint64_t refaults;         /* file pages read again after they were evicted (workingset_refault_file) */
     uint64_t major_faults;
     uint64_t read_bytes, read_ios, write_bytes, write_ios; /* of all block devices */
-    struct gnn_psi psi_memory;                             /* the group's own; cgroup v2 only */
+    /* 1: write-back of the page cache is not in write_bytes, because cgroup v1 counts it elsewhere; 0: it is */
+    uint64_t misses_buffered_writes;
+    struct gnn_psi psi_memory; /* the group's own; cgroup v2 only */
     struct gnn_psi psi_io;
 };
 

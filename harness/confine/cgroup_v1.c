@@ -170,6 +170,7 @@ static void read_io(const struct gnn_cgroup *cgroup, struct gnn_group_reading *o
     if (gnn_group_file_read(dir, "blkio.throttle.io_service_bytes_recursive", text, sizeof text) == 0) {
         out->read_bytes = gnn_group_parse_devices(text, "Read", ' ', major, minor);
         out->write_bytes = gnn_group_parse_devices(text, "Write", ' ', major, minor);
+        out->misses_buffered_writes = 1; /* the kernel's flusher threads write them, outside of the group */
     }
     if (gnn_group_file_read(dir, "blkio.throttle.io_serviced_recursive", text, sizeof text) == 0) {
         out->read_ios = gnn_group_parse_devices(text, "Read", ' ', major, minor);

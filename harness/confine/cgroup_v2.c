@@ -153,6 +153,7 @@ static void read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_
         out->read_bytes = gnn_group_parse_devices(text, "rbytes", '=', major, minor);
         out->read_ios = gnn_group_parse_devices(text, "rios", '=', major, minor);
         out->write_bytes = gnn_group_parse_devices(text, "wbytes", '=', major, minor);
+        out->misses_buffered_writes = 0;
         out->write_ios = gnn_group_parse_devices(text, "wios", '=', major, minor);
     }
     if (gnn_group_file_read(dir, "io.pressure", text, sizeof text) == 0)

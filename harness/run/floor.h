@@ -31,7 +31,8 @@ GNN_MUST_CHECK enum gnn_status gnn_floor_open(const struct gnn_run_config *confi
 
 /* Returns the device's time for the epoch's reads and writes; GNN_UNKNOWN without counters or a profile of the device.
  * Reads are those that the device delivered. If no control group counts these, they are those that the system
- * requested, provided all were direct. The time is that of as many reads of their mean size. */
+ * requested, provided all were direct. The time is that of as many reads of their mean size. Writes are those that the
+ * device took. If that is unknown (struct gnn_record_counters), they are those that the system requested. */
 uint64_t gnn_floor_device_ns(const struct gnn_floor *floor, const struct gnn_record_epoch *epoch);
 
 /* Returns the time that a worker of stage "train" worked or waited for the accelerator, on average. If the

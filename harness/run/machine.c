@@ -305,6 +305,7 @@ static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usag
     group->read_ios = counts.device_read_ios;
     group->write_bytes = counts.device_write_bytes;
     group->write_ios = counts.device_write_ios;
+    group->misses_buffered_writes = 0;
 }
 
 void gnn_machine_usage(struct gnn_machine *m, struct gnn_machine_usage *out)

@@ -204,6 +204,12 @@ static uint64_t difference(uint64_t after, uint64_t before)
     return after == GNN_UNKNOWN || before == GNN_UNKNOWN || after < before ? GNN_UNKNOWN : after - before;
 }
 
+/* Returns what the device took, or GNN_UNKNOWN if a part of it went into the page cache of a group that misses that. */
+static uint64_t device_writes(uint64_t write_bytes, const struct gnn_group_reading *group, uint64_t buffered_bytes)
+{
+    return group->misses_buffered_writes == 1 && buffered_bytes > 0 ? GNN_UNKNOWN : write_bytes;
+}
+
 static void fill_counters(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                           const struct gnn_group_reading *after, struct gnn_record_counters *out)
 {
@@ -214,11 +220,12 @@ static void fill_counters(const struct gnn_wire_epoch *wire, const struct gnn_gr
         .needed_bytes = c->needed_bytes,
         .requested_bytes = c->requested_bytes,
         .requested_ios = c->requested_ios,
-        .requested_write_bytes = c->requested_write_bytes,
-        .requested_write_ios = c->requested_write_ios,
+        .requested_write_bytes = wire->mapped_write_bytes > 0 ? GNN_UNKNOWN : c->requested_write_bytes,
+        .requested_write_ios = wire->mapped_write_bytes > 0 ? GNN_UNKNOWN : c->requested_write_ios,
         .device_read_bytes = difference(after->read_bytes, before->read_bytes),
         .device_read_ios = difference(after->read_ios, before->read_ios),
-        .device_write_bytes = difference(after->write_bytes, before->write_bytes),
+        .device_write_bytes =
+            device_writes(difference(after->write_bytes, before->write_bytes), after, wire->buffered_write_bytes),
         .cache_hits = c->cache_hits,
         .cache_misses = c->cache_misses,
         .cache_evictions = c->cache_evictions,
@@ -248,7 +255,7 @@ void gnn_record_fill_before(const struct gnn_wire_begin *wire, const struct gnn_
     out->requested_write_ios = wire->requested_write_ios;
     out->device_read_bytes = group->read_bytes;
     out->device_read_ios = group->read_ios;
-    out->device_write_bytes = group->write_bytes;
+    out->device_write_bytes = device_writes(group->write_bytes, group, wire->buffered_write_bytes);
     out->peak_memory_bytes = group->peak_bytes;
     out->page_cache_bytes = group->file_bytes;
     out->refaults = group->refaults;

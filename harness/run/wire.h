@@ -89,6 +89,7 @@ struct gnn_wire_begin {
     uint64_t clock_ns;              /* the world's clock */
     struct gnn_machine_usage usage; /* CPU time of all ranks */
     uint64_t requested_bytes, requested_ios, requested_write_bytes, requested_write_ios;
+    uint64_t buffered_write_bytes; /* explicit writes into the page cache, and writes through mappings */
 };
 
 struct gnn_wire_epoch {
@@ -105,6 +106,8 @@ struct gnn_wire_epoch {
     struct gnn_percentiles batches; /* times between ends of training steps of rank 0, the first from the start */
     struct gnn_percentiles reads;   /* durations of reads from storage, all ranks (storage/read_times.h) */
     struct gnn_sizes read_sizes;    /* sizes of these reads */
+    uint64_t buffered_write_bytes;  /* explicit writes into the page cache, and writes through mappings, all ranks */
+    uint64_t mapped_write_bytes;    /* part of it: writes through mappings */
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };

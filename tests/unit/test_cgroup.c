@@ -236,6 +236,7 @@ static void cached_file_is_charged_and_reads_are_counted(void **state)
     } else {
         assert_in_range(reading.read_bytes, 16 * MIB, 17 * MIB);
         assert_true(reading.read_ios >= 1);
+        assert_int_equal(reading.misses_buffered_writes, confine.io == GNN_CGROUP_V1 ? 1 : 0);
     }
     gnn_cgroup_close(cgroup);
     (void)close(fd);

@@ -225,6 +225,8 @@ static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wi
     e->batches = gnn_histogram_percentiles(&w->between);
     e->reads = gnn_histogram_percentiles(&w->reads.times);
     e->read_sizes = w->reads.sizes;
+    e->buffered_write_bytes = w->reads.buffered_write_bytes + w->reads.put_bytes;
+    e->mapped_write_bytes = w->reads.put_bytes;
     extrapolate(w, start_ns, e);
     assert(e->result.stage_count <= GNN_STAGES_MAX);
     assert(e->result.figure_count <= GNN_FIGURES_MAX);
@@ -258,6 +260,7 @@ static void fill_opening(struct gnn_run_worker *w, struct gnn_wire_begin *begin)
     begin->requested_ios = w->reads.sizes.count;
     begin->requested_write_bytes = w->reads.write_bytes;
     begin->requested_write_ios = w->reads.writes;
+    begin->buffered_write_bytes = w->reads.buffered_write_bytes + w->reads.put_bytes;
 }
 
 /* Pauses until the supervisor has read the group's counters. */
