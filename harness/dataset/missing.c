@@ -69,11 +69,10 @@ static enum gnn_status missing_directory(const struct gnn_dataset_wanted *w, str
     if (take_apart(w->dir, &entry, &scale_divisor, parent))
         return gnn_fail(err, GNN_ENOENT, "%s: no dataset there (%s/meta is missing); `%s` makes it", w->name, w->dir,
                         generate_command(w, entry, scale_divisor, parent, command, sizeof command));
-    return gnn_fail(
-        err, GNN_ENOENT,
-        "%s: no dataset there (%s/meta is missing); `oocgnn prepare NAME --out %s` makes one, with a NAME of "
-        "`oocgnn list datasets`",
-        w->name, w->dir, gnn_shell_word(w->dir, word, sizeof word));
+    return gnn_fail(err, GNN_ENOENT,
+                    "%s: no dataset there (%s/meta is missing); choose a NAME of `oocgnn list datasets`, and "
+                    "`oocgnn prepare NAME --out %s` makes it",
+                    w->name, w->dir, gnn_shell_word(w->dir, word, sizeof word));
 }
 
 /* A name that is not in the registry is an import's. */

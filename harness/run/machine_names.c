@@ -113,9 +113,9 @@ static enum gnn_status resolve_compute(struct gnn_run_config *config, struct gnn
         return GNN_OK;
     }
     if (strcmp(config->compute, "ref") == 0)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--compute ref computes values, but the simulated world has none; use auto, cpu, cuda or model:PROFILE");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--compute ref computes values, but the simulated world has none; use --compute cpu, cuda, "
+                        "auto or model:PROFILE");
     const bool cpu = strcmp(config->compute, "cpu") == 0;
     return resolve_model(config, config->profile, !cpu, strncmp(config->compute, "cuda", 4) == 0, err);
 }
