@@ -4,6 +4,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
+#include "harness/base/plain_text.h"
 #include "harness/base/thread_limits.h"
 #include "harness/base/units.h"
 #include "harness/dataset/blocks.h"
@@ -96,14 +97,15 @@ static enum gnn_status compare_blocks(struct supervision *s, struct gnn_err *err
 {
     const struct gnn_run_config *const c = &s->config;
     struct gnn_blocks_sample sample;
+    char dir[GNN_TEXT_MAX * 2];
     if (gnn_run_dataset_is_computed(c) || s->run->dim == GNN_UNKNOWN)
         return GNN_OK;
     GNN_TRY(gnn_blocks_compare_sample(s->dataset_dir, (uint32_t)s->run->dim, gnn_id_width_bytes(c->id_width), c->seed,
                                       &sample, err));
     if (sample.unknown && !c->quiet)
-        gnn_log_info("%s has no checksums of blocks, so a change of its features or neighbour IDs is not noticed; add "
-                     "them with: oocgnn prepare %s --add-checksums",
-                     s->dataset_dir, s->dataset_dir);
+        gnn_log_info("%s has no checksums of blocks, so a change of its features or neighbour IDs is not noticed; "
+                     "`oocgnn prepare %s --add-checksums` adds them",
+                     s->dataset_dir, gnn_shell_word(s->dataset_dir, dir, sizeof dir));
     return gnn_kv_setf(&s->run->environment, err, "dataset.blocks_compared", "%" PRIu64, sample.compared);
 }
 
