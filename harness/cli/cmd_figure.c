@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IDS_MAX = 128, PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX, PAPERS_MAX = 16, CAPTION_BYTES = 1200 };
+enum { IDS_MAX = 128, PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX, PAPERS_MAX = 16, CAPTION_BYTES = 2000 };
 
 struct figure_config {
     bool list, all, check, run, any_build;

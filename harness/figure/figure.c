@@ -293,6 +293,7 @@ static void measure(struct gnn_job_cell *cell)
     struct gnn_run_config *const c = &cell->config;
     c->world = GNN_WORLD_MEASURED;
     c->profile[0] = '\0';
+    memcpy(c->costs, "ideal", sizeof "ideal"); /* those of a machine that is modelled */
     run_whole_epochs(c);
     c->epochs = gnn_max_u32(c->epochs, 2);
 }

@@ -161,6 +161,19 @@ static double before_written_gib(const struct gnn_run_record *run)
     return known(run->before.device_write_bytes) / gib;
 }
 
+/* Share of the workers' time, as gnn_run_io_wait_pct() has it of waits. */
+static double work_percent(const struct gnn_run_record *run)
+{
+    struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
+    const uint32_t count = gnn_run_stage_sums(run, sums);
+    double wall_ns = 0, work_ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        wall_ns += known(sums[i].wall_ns);
+        work_ns += known(sums[i].work_ns);
+    }
+    return wall_ns > 0 ? 100 * work_ns / wall_ns : (double)NAN;
+}
+
 static double gpu_busy(const struct gnn_run_record *run)
 {
     uint64_t busy_ns, wall_ns;
@@ -336,6 +349,7 @@ static const struct {
     {"before_read_gib", before_read_gib, OF_WORK},
     {"before_written_gib", before_written_gib, OF_WORK},
     {"io_wait_pct", gnn_run_io_wait_pct, OF_WORK},
+    {"work_pct", work_percent, OF_WORK},
     {"gpu_busy_pct", gpu_busy, OF_WORK},
     {"series.cpu_pct", cpu_mean, OF_WORK},
     {"series.gpu_busy_pct", gpu_mean, OF_WORK},

@@ -19,8 +19,9 @@
  *   `read_kib`                 Mean size of a device read, KiB.
  *   `written_gib`              GiB written to the device.
  *   `disk_wait_s`              Seconds of waiting for storage per worker, in the stage that waits longest.
- *   `io_wait_pct`, `gpu_busy_pct`, `hit_pct`, `peak_gib`, `accuracy_pct`, `mrr`
- *                              I/O wait, GPU use, cache hits, peak memory, test accuracy, mean reciprocal rank.
+ *   `io_wait_pct`, `work_pct`  Shares of the workers' time: waiting for I/O, working.
+ *   `gpu_busy_pct`, `hit_pct`, `peak_gib`, `accuracy_pct`, `mrr`
+ *                              GPU use, cache hits, peak memory, test accuracy, mean reciprocal rank.
  *   `accuracy_pct.1`           Test accuracy after that epoch, in percent; the first is 1.
  *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).
  *   `bound_ratio`              The system's feature reads over the minimum reads.

@@ -199,6 +199,18 @@ static void accuracies_are_those_of_their_epochs(void **state)
     gnn_run_record_free(&run);
 }
 
+static void work_and_waits_are_shares_of_the_workers_time(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "pygplus", 10, 2, 1); /* of seven workers two, four and one are in a stage */
+    assert_float_equal(gnn_metric_of(&run, "io_wait_pct"), (float)(100 * (2 * 0.55 + 4 * 0.6) / 7), 1e-4);
+    assert_float_equal(gnn_metric_of(&run, "work_pct"), (float)(100 * (2 * 0.25 + 4 * 0.1 + 0.3) / 7), 1e-4);
+    run.epochs[1].stages[0].work_ns = GNN_UNKNOWN;
+    assert_true(isnan(gnn_metric_of(&run, "work_pct")));
+    gnn_run_record_free(&run);
+}
+
 /* A class without requests is not in the record: none, where the run has sizes, and unknown where it has not. */
 static void requests_are_told_by_size(void **state)
 {
@@ -779,6 +791,7 @@ int main(void)
         cmocka_unit_test(every_figure_of_the_tree_is_one),
         cmocka_unit_test(metrics_are_those_of_later_epochs),
         cmocka_unit_test(accuracies_are_those_of_their_epochs),
+        cmocka_unit_test(work_and_waits_are_shares_of_the_workers_time),
         cmocka_unit_test(requests_are_told_by_size),
         cmocka_unit_test(the_series_has_metrics),
         cmocka_unit_test(parts_are_told_as_wholes),
