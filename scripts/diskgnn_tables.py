@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tables 1, 4 and 5 and Figures 13 and 14 of DiskGNN in the simulated world, beside the published numbers.
+"""Tables 1, 4 and 5 and Figures 13 and 14 of DiskGNN in the simulated world, compared with the published numbers.
 
 Every cell is one `oocgnn run --world simulated` on the machine of the paper's section 7.1 (profile diskgnn-paper) under
 its preset; of two epochs the second counts, and the preparation is before the first. A record that is there is not made
@@ -28,7 +28,7 @@ import subprocess
 import sys
 import time
 
-from results_page import finding, make_page, read_csv, table, write_csv
+from results_page import about, falls, finding, make_page, read_csv, table, tolerance, write_csv
 
 NODES = {"papers100m-sym": 111059956, "friendster-sym": 65608366}
 ROW_BYTES = 512
@@ -217,9 +217,18 @@ class Values:
         return f"{value:.0f}" if value >= 10**digits else f"{value:.{digits}g}"
 
 
-def far_enough(ratio, wanted):
-    """Whether a ratio comes to nine tenths of what is published; above 1 it has the direction alone."""
-    return True if ratio >= 0.9 * wanted else "in direction alone" if ratio > 1 else False
+def printed_1(system, metric):
+    """A number of Table 1."""
+    return float(published("diskgnn-table1", metric, "memory=10%", "Papers100M", system))
+
+
+def printed_5(memory, variant, metric="epoch_time_s"):
+    """A number of Table 5, Friendster."""
+    return float(published("diskgnn-table5", metric, f"memory={memory}", variant=variant))
+
+
+def all_about(ours, printed):
+    return all(about(a, b) for a, b in zip(ours, printed))
 
 
 def show_table_1(v):
@@ -248,22 +257,20 @@ def table_1_seconds(v):
 
 def table_1_ratios(v):
     out = []
-    if "Ginex" in v.rows:
-        ginex = v("Ginex", "epoch_s") / v("DiskGNN", "epoch_s")
-        reads = v("Ginex", "read_gib") / v("DiskGNN", "read_gib")
-        out += [finding("DiskGNN's epoch is 7.6 times shorter than Ginex' (6 at least, section 7.2)", f"{ginex:.2g} times",
-                        far_enough(ginex, 6), CAUSES["ginex"]),
-                finding("Ginex reads 6.5 times as much", f"{reads:.2g} times", far_enough(reads, 5), CAUSES["reads"])]
-    if "MariusGNN" in v.rows:
-        marius = v("MariusGNN", "epoch_s") / v("DiskGNN", "epoch_s")
-        reads = v("MariusGNN", "read_gib") / v("DiskGNN", "read_gib")
-        out += [finding("It is 2.2 times shorter than MariusGNN's", f"{marius:.2g} times", far_enough(marius, 2), CAUSES["marius"]),
-                finding("MariusGNN reads least", f"{reads:.2g} of DiskGNN's", reads < 1, CAUSES["marius reads"])]
+    for system, word in (("Ginex", "ginex"), ("MariusGNN", "marius")):
+        if system not in v.rows:
+            continue
+        time, reads = (v(system, column) / v("DiskGNN", column) for column in ("epoch_s", "read_gib"))
+        printed = [printed_1(system, metric) / printed_1("DiskGNN", metric) for metric in ("epoch_time_s", "disk_read_gb")]
+        out += [finding(f"DiskGNN's epoch is {printed[0]:.1f} times shorter than {system}'s", f"{time:.2g} times",
+                        about(time, printed[0]), CAUSES[word]),
+                finding(f"{system} reads {printed[1]:.2g} times as much", f"{reads:.2g} times", about(reads, printed[1]),
+                        CAUSES[f"{word} reads"])]
     if {"Ginex", "MariusGNN"} <= set(v.rows):
-        share = {s: v(s, "disk_s") / v(s, "epoch_s") for s in v.rows}
-        out += [finding("Ginex waits for the disk for most of an epoch (71 %), MariusGNN does not (16 %)",
-                        f"{100 * share['Ginex']:.0f} % and {100 * share['MariusGNN']:.0f} %",
-                        share["Ginex"] > 0.5 > share["MariusGNN"], CAUSES["disk share"])]
+        share = [v(s, "disk_s") / v(s, "epoch_s") for s in ("Ginex", "MariusGNN")]
+        printed = [printed_1(s, "disk_access_time_s") / printed_1(s, "epoch_time_s") for s in ("Ginex", "MariusGNN")]
+        out += [finding(f"Ginex waits for the disk for {100 * printed[0]:.0f} % of an epoch, MariusGNN for {100 * printed[1]:.0f} %",
+                        f"{100 * share[0]:.0f} % and {100 * share[1]:.0f} %", all_about(share, printed), CAUSES["disk share"])]
     return out
 
 
@@ -281,20 +288,19 @@ def show_table_4(v):
     out += ["`exact` is not the paper's: Algorithm 2, then segments lengthened until all bytes keep the limit.", ""]
     times = [v(f"{n}x brute", "search_s") / v(f"{n}x approximate", "search_s") for n in (3, 5)]
     better = [v(f"{n}x approximate", "amplification") / v(f"{n}x brute", "amplification") for n in (3, 5)]
+    amplification = [v(f"{n}x approximate", "amplification") for n in (3, 5)]
+    printed = [float(published("diskgnn-table4", "io_amplification", f"disk_limit={n}x", variant="approx")) for n in (3, 5)]
     over = [v(f"{n}x approximate", "disk") / n for n in (3, 5)]
     return out + [
         finding("The approximate search is over 250 times faster (260 and 417)", f"{times[0]:.3g} and {times[1]:.3g} times",
-                far_enough(min(times), 250), CAUSES["search time"]),
-        finding("with a comparable or lower amplification (0.87 and 0.82 of brute force's)",
-                f"{better[0]:.2f} and {better[1]:.2f}", max(better) <= 1.1, CAUSES["search quality"]),
-        finding("Its amplification is 2.58 and 1.09", f"{v.text('3x approximate', 'amplification', 3)} and "
-                f"{v.text('5x approximate', 'amplification', 3)}",
-                all(abs(v(f"{n}x approximate", "amplification") / paper - 1) < 0.2 for n, paper in ((3, 2.58), (5, 1.09))),
-                CAUSES["amplification"]),
+                min(times) >= 250, CAUSES["search time"]),
+        finding("with no higher amplification (0.87 and 0.82 of brute force's)",
+                f"{better[0]:.2f} and {better[1]:.2f}", max(better) <= 1, CAUSES["search quality"]),
+        finding(f"Its amplification is {printed[0]} and {printed[1]}", f"{v.text('3x approximate', 'amplification', 3)} and "
+                f"{v.text('5x approximate', 'amplification', 3)}", all_about(amplification, printed), CAUSES["amplification"]),
         finding("It keeps the limit", f"{over[0]:.2f} and {over[1]:.2f} of it", max(over) <= 1, CAUSES["limit"]),
-        finding("More disk space, less amplification", f"{v.text('3x exact', 'amplification')} at 3x, "
-                f"{v.text('5x exact', 'amplification')} at 5x", v("3x exact", "amplification") > v("5x exact", "amplification"),
-                CAUSES["space"]), ""]
+        finding("More disk space, less amplification", f"{v.text('3x approximate', 'amplification')} at 3x, "
+                f"{v.text('5x approximate', 'amplification')} at 5x", falls(amplification), CAUSES["space"]), NOT_HERE, ""]
 
 
 def show_table_5(v):
@@ -306,22 +312,23 @@ def show_table_5(v):
                  [[row.replace("%", " %"), v.text(row, "sequential_s"), v.text(row, "pipeline_s"), f"{times[row]:.2f}", *paper[row]]
                   for row in v.rows])
     shown = ", ".join(f"{t:.2f}" for t in times.values())
-    falls = v("10%", "pipeline_s") > v("30%", "pipeline_s") > v("50%", "pipeline_s")
-    gain = v("10%", "pipeline_s") / v("50%", "pipeline_s")
+    speedups = [printed_5(row, "pipeline", "speedup_vs") for row in v.rows]
+    pipeline = [v(row, "pipeline_s") for row in ("10%", "30%", "50%")]
+    printed = [printed_5(row, "pipeline") for row in ("10%", "30%", "50%")]
+    gain, wanted = pipeline[0] / pipeline[-1], printed[0] / printed[-1]
     return out + [
-        finding("The pipeline is 1.7 to 2.4 times faster than the sequence", shown, far_enough(min(times.values()), 1.7),
-                CAUSES["pipeline"]),
-        finding("A larger cache makes a shorter epoch (96.7, 36.5, 28.1 s: 3.4 times from 10 to 50 %)", f"{gain:.2g} times",
-                falls and far_enough(gain, 2), CAUSES["cache"]), *table_5_seconds(v), ""]
+        finding(f"The pipeline is {', '.join(f'{s:.2f}' for s in speedups)} times faster than the sequence", shown,
+                all_about(times.values(), speedups), CAUSES["pipeline"]),
+        finding(f"A larger cache makes a shorter epoch ({', '.join(f'{p:.1f}' for p in printed)} s: {wanted:.1f} times from 10 to 50 %)",
+                f"{gain:.2g} times", falls(pipeline) and about(gain, wanted), CAUSES["cache"]), *table_5_seconds(v), NOT_HERE, ""]
 
 
 def table_5_seconds(v):
     """Seconds compare with the paper's where the graph is as large as its."""
     if divisor(v.scale) != 1:
         return []
-    factors = [v(row, f"{variant}_s") / float(published("diskgnn-table5", "epoch_time_s", f"memory={row}", variant=variant))
-               for row in v.rows for variant in ("sequential", "pipeline")]
-    return [f"* The epochs are {min(factors):.2f} to {max(factors):.2f} of what is printed."]
+    factors = [v(row, f"{variant}_s") / printed_5(row, variant) for row in v.rows for variant in ("sequential", "pipeline")]
+    return [f"* These {len(factors)} epochs of the table's twelve are {min(factors):.2f} to {max(factors):.2f} of what is printed."]
 
 
 def show_figure_13(v, w, before):
@@ -340,8 +347,7 @@ def show_figure_13(v, w, before):
     saved = {s: [1 - v(f"{s} pair", c) / v(f"{s} off", c) for c in columns[1:]] for s in SEGMENTS}
     shown = ", ".join(f"{100 * max(saved[s]):.0f} % at {s}" for s in SEGMENTS)
     space = [w("50", c) - w("150", c) for c in columns]
-    floor = {s: (w(str(s), "16M") - w(str(s), "20M")) / w(str(s), "0M") for s in SEGMENTS}
-    alike = abs(w("50", "4M") - w("150", "4M")) / w("50", "4M")
+    alike = w("50", "4M") / w("150", "4M")
     return out + [
         finding("The order of MinHash lowers the traffic at every segment size", f"by up to {shown}",
                 all(min(s) > 0 for s in saved.values()), CAUSES["order"]),
@@ -350,9 +356,10 @@ def show_figure_13(v, w, before):
                 min(space[1:]) > 0, CAUSES["space of segments"]),
         finding("down to a floor of its own for each segment size, lower for longer ones",
                 ", ".join(f"{w.text(str(s), '20M', 3)} at {s}" for s in SEGMENTS),
-                w("50", "20M") > w("100", "20M") > w("150", "20M") and floor[50] < 0.02, CAUSES["floor"]),
-        finding("Disk space is about the same for all segment sizes where the disk cache is small", f"{100 * alike:.0f} % apart at 4 M",
-                alike < 0.15, CAUSES["small caches"]), ""]
+                w("50", "20M") > w("100", "20M") > w("150", "20M") and w("50", "16M") <= tolerance("noise") * w("50", "20M"),
+                CAUSES["floor"]),
+        finding("Disk space is about the same for all segment sizes where the disk cache is small", f"{alike:.2f} times at 4 M",
+                about(alike, 1), CAUSES["small caches"]), ""]
 
 
 def show_figure_14(v):
@@ -364,19 +371,20 @@ def show_figure_14(v):
     shares = [v(f"{d} individual", "reading_s") / v(f"{d} individual", "pack_s") for d in NODES]
     return out + [
         finding("Batched packing is 7.34 times faster in the mean of four graphs",
-                " and ".join(f"{t:.2g}" for t in times) + " times", far_enough(sum(times) / len(times), 7.34), CAUSES["packing"]),
+                " and ".join(f"{t:.2g}" for t in times) + " times", about(sum(times) / len(times), 7.34), CAUSES["packing"]),
         finding("Features are read 61 times faster in the mean", " and ".join(f"{t:.2g}" for t in loads) + " times",
-                far_enough(sum(loads) / len(loads), 61), CAUSES["loading"]),
+                about(sum(loads) / len(loads), 61), CAUSES["loading"]),
         finding("Reading is 81 to 90 % of individual packing", " and ".join(f"{100 * s:.0f} %" for s in shares),
-                min(shares) > 0.75, CAUSES["reading share"]), ""]
+                all(0.81 <= share <= 0.9 for share in shares), CAUSES["reading share"]), ""]
 
 
+NOT_HERE = "* The table's rows of IGB260M: [figures.md](figures.md)."
 # Said where a finding does not hold.
 CAUSES = {
     "ginex": "Ginex' epoch here has no Python in it, and its misses are read with direct I/O by many threads at the drive's rate",
     "marius": "what is not resident is not sampled, so MariusGNN's mini-batches are smaller than the other systems'; its published time "
               "is mostly its own sampling and loading on the CPU",
-    "reads": "popularity is cut off at fewer nodes on a scaled graph, so that Ginex' perfect foresight saves more of its reads",
+    "ginex reads": "popularity is cut off at fewer nodes on a scaled graph, so that Ginex' perfect foresight saves more of its reads",
     "marius reads": "a tenth of the partitions is read anew every epoch",
     "disk share": "the drive serves Ginex' small reads at its full rate here; at the published times it did not",
     "search time": "brute force here loads nothing but the lists of input nodes, and tries seven lengths; the published one is said to "

@@ -68,7 +68,7 @@ def verdict(model, cells):
     memory, comet, beta = (mean(cells[p], "valid") for p in POLICIES)
     closer = abs(beta - memory) - abs(comet - memory)
     noise = spread(cells["COMET"], "valid") + spread(cells["BETA"], "valid")
-    word = "holds" if closer > noise else "does not hold" if closer <= 0 else "holds, within the spread of the seeds"
+    word = "holds" if closer > noise else "does not hold" if closer <= 0 else "not measurable, within the spread of the seeds"
     return (f"* {model}: COMET closer to in-memory than BETA: **{word}** (COMET {comet - memory:+.4f}, BETA {beta - memory:+.4f}; "
             f"printed {float(PUBLISHED[model][1]) - float(PUBLISHED[model][0]):+.4f} and "
             f"{float(PUBLISHED[model][2]) - float(PUBLISHED[model][0]):+.4f})")

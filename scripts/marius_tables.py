@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-from results_page import finding, make_page, read_csv, table, write_csv
+from results_page import about, finding, make_page, read_csv, table, write_csv
 
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published/mariusgnn.csv")
 FIELDS = ["part", "scale", "row", "column", "value"]
@@ -47,8 +47,6 @@ MODELS = {"DistMult": [], "GraphSAGE": ["--encoder", "--model", "sage", "--fanou
 POLICIES = {"COMET": ["policy=comet", "partitions=32", "capacity=8", "logical=2"],
             "BETA": ["policy=beta", "partitions=16", "capacity=4"]}
 FB15K = "FB15k-237"
-# "About": plots/figures/tolerances.ini.
-ABOUT = 1.25
 
 
 def parse_arguments():
@@ -265,15 +263,9 @@ def short(value, digits=3):
     return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
-def about(ratio, wanted):
-    return max(ratio / wanted, wanted / ratio) <= ABOUT
-
-
-def direction(ratio, wanted):
-    """True: about what is printed; a word where only the sign of the difference is."""
-    if about(ratio, wanted):
-        return True
-    return "in direction alone" if (ratio > 1) == (wanted > 1) else False
+def like_printed(ratio, wanted):
+    """Whether a ratio is about the printed one, and on its side of 1."""
+    return about(ratio, wanted) and (ratio > 1) == (wanted > 1)
 
 
 def row_of_table_3(v, scale, row):
@@ -367,8 +359,8 @@ def findings_of_disk(v, dataset):
     printed = wanted * price(TABLE_3[disk][1]) / price(TABLE_3[mem][1])
     smaller = v(scale, disk, "nodes") / v(scale, mem, "nodes")
     return [finding(f"{dataset} from the disk is {word} than in memory ({wanted:.2f} of its time)", f"{ratio:.2f}, at {scale}",
-                    direction(ratio, wanted), CAUSES[dataset]),
-            finding(f"and {1 / printed:.1f} times cheaper", f"{cheaper:.1f} times", direction(cheaper, 1 / printed), CAUSES[dataset]),
+                    like_printed(ratio, wanted), CAUSES[dataset]),
+            finding(f"and {1 / printed:.1f} times cheaper", f"{cheaper:.1f} times", like_printed(cheaper, 1 / printed), CAUSES[dataset]),
             finding("Mini-batches from the disk are smaller", f"{smaller:.2f} of the nodes", smaller < 1, CAUSES["smaller"])]
 
 
@@ -391,9 +383,8 @@ def show_table_6(v):
                                         ("gpu_compute_time_ms", "gpu_ms", "GPU time", "gpu"),
                                         ("nodes_per_batch", "nodes", "Nodes", "depth"), ("edges_per_batch", "edges", "Edges", "depth")):
         ratios = {d: v(scale, d, column) / float(published("mariusgnn-table6", metric, "mem", parameter=f"layers={d};")) for d in measured}
-        near = [d for d, r in ratios.items() if about(r, 1)]
-        holds = True if len(near) == len(ratios) else f"holds for {', '.join(near)} layers" if near else False
-        out += [finding(f"{text} by depth", "ours over printed " + ", ".join(f"{r:.2f}" for r in ratios.values()), holds, CAUSES[cause])]
+        out += [finding(f"{text} by depth", "ours over printed " + ", ".join(f"{r:.2f}" for r in ratios.values()),
+                        all(about(r, 1) for r in ratios.values()), CAUSES[cause])]
     return out + [""]
 
 
@@ -415,8 +406,8 @@ def show_table_8(v):
         ratio = v("1/1", f"{model} BETA", "timed_s") / v("1/1", f"{model} COMET", "timed_s")
         wanted = float(published("mariusgnn-table8", "epoch_time_s", "BETA", FB15K, model)) / float(
             published("mariusgnn-table8", "epoch_time_s", "COMET", FB15K, model))
-        out += [finding(f"{model}: COMET's epoch is shorter ({wanted:.2f} times)", f"{ratio:.2f} times", direction(ratio, wanted) if
-                        ratio > 1 else False, CAUSES["comet"])]
+        out += [finding(f"{model}: COMET's epoch is shorter ({wanted:.2f} times)", f"{ratio:.2f} times", like_printed(ratio, wanted),
+                        CAUSES["comet"])]
     return out + [""]
 
 

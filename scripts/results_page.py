@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the scripts that write results/*.md share: a CSV file of cells, the part of a page that is generated, tables, and
-findings beside what is printed in a paper."""
+findings compared with what a paper prints. Findings are judged as `oocgnn figure` judges predicates
+(harness/figure/predicate.h), with the tolerances of plots/figures/tolerances.ini."""
+import configparser
 import csv
+import functools
 import os
 import sys
+
+TOLERANCES = os.path.join(os.path.dirname(__file__), "../plots/figures/tolerances.ini")
 
 
 def read_csv(path):
@@ -59,7 +64,28 @@ def table(headings, rows):
     return lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows] + [""]
 
 
+# ---- the judge ----
+
+@functools.lru_cache
+def tolerance(name):
+    """The factor for "about", "flat" or "noise"."""
+    file = configparser.ConfigParser(inline_comment_prefixes=";")
+    with open(TOLERANCES, encoding="utf-8") as source:
+        file.read_file(source)
+    return file.getfloat("tolerances", name)
+
+
+def about(ours, printed):
+    """Whether a value is within the tolerance of the printed one, up or down."""
+    return ours > 0 and printed > 0 and max(ours / printed, printed / ours) <= tolerance("about")
+
+
+def falls(values):
+    """Whether a curve falls: no step up beyond noise, and a change from end to end."""
+    noise = tolerance("noise")
+    return all(b <= noise * a for a, b in zip(values, values[1:])) and values[-1] < values[0] / noise
+
+
 def finding(text, seen, holds, cause):
-    """One line. holds: True, False, or a word that says how far."""
-    verdict = "**holds**" if holds is True else f"**{holds or 'does not hold'}**"
-    return f"* {text}: {seen}. {verdict}" + ("." if holds is True else f": {cause}.")
+    """One line: the finding, what was seen, and whether it holds, with the cause where it does not."""
+    return f"* {text}: {seen}. " + ("**holds**." if holds else f"**does not hold**: {cause}.")
