@@ -32,7 +32,7 @@ import subprocess
 import sys
 import time
 
-from results_page import Part, read_csv, write_csv
+from results_page import Part, about, read_csv, tolerance, write_csv
 
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published")
 WORKLOADS = os.path.join(os.path.dirname(__file__), "../workloads")
@@ -565,35 +565,81 @@ def run_all(a, rows):
 
 # ---- the page ----
 
+# Rows that repeat a measurement: the same runs, or one printed number for GraphSAGE and GCN. Each measurement counts once.
+REPEATED = {
+    "gnndrive-fig8:gcn-pygplus": "gnndrive-fig8:sage-pygplus",
+    "gnndrive-fig8:gcn-ginex": "gnndrive-fig8:sage-ginex",
+    "gnndrive-table2:papers100m-PyG+": "gnndrive-fig8:sage-pygplus",
+    "gnndrive-table2:papers100m-Ginex": "gnndrive-fig8:sage-ginex",
+}
+# Rows that are no ratio: a setting or seconds.
+NO_RATIOS = ("agnes-fig9a", "agnes-fig9b", "ringsampler-fig5:4G", "ringsampler-fig8:4G", "ringsampler-fig8:uncapped")
+
+
+def counted(lines):
+    """Lines with a ratio."""
+    return [line for line in lines if line["log2"] and line["row"] not in NO_RATIOS]
+
+
 def cell_text(line):
     if line is None:
         return ""
-    if not line["log2"]:
+    if not line["log2"] or line["row"] in NO_RATIOS:
         return line["ours"]
     spread = "" if line["low"] == line["high"] else f", {line['low']}-{line['high']}"
     return f"{line['ours']} ({line['log2']}{spread})"
 
 
 def apart(lines):
-    return [abs(float(line["log2"])) for line in lines if line["log2"]]
+    return [abs(float(line["log2"])) for line in lines]
+
+
+def pair(line):
+    return float(line["ours"]), float(line["published"])
+
+
+def beyond_1(lines):
+    """Lines whose ratio is at 1, or on the other side of it than the printed one."""
+    return [line for line in lines for ours, printed in [pair(line)] if (printed > 1) != (ours > 1) or ours == 1]
+
+
+def merit(lines):
+    """Of lines with a ratio: median of abs log2, ratios within the figures' tolerance and within 2, at or beyond 1, the median if all were 1."""
+    return [f"{median(apart(lines)):.2f}", sum(about(*pair(line)) for line in lines), sum(v <= 1 for v in apart(lines)), len(beyond_1(lines)),
+            f"{all_1(lines):.2f}"]
+
+
+def all_1(lines):
+    """The median of abs log2 if every ratio here were 1."""
+    return median([abs(math.log2(float(line["published"]))) for line in lines])
 
 
 def of_columns(lines):
-    out = ["| column | rows with a number | median of abs log2 | within a factor of 2 |", "|---|---|---|---|"]
+    out = [f"| column | rows | ratios | median of abs log2 | within a factor of {tolerance('about'):g} | within 2 | at or beyond 1 | "
+           "median if every ratio were 1 |", "|---|---|---|---|---|---|---|---|"]
     own = [line for line in lines if line["column"] == line["belongs"]]
     for name, chosen in [("each row's own", own)] + [(c, [l for l in lines if l["column"] == c]) for c in COLUMNS]:
-        found = apart(chosen)
+        found = counted(chosen)
         if found:
-            out.append(f"| {name} | {len(found)} of {len(chosen)} | **{median(found):.2f}** | {sum(v <= 1 for v in found)} |")
+            first, *rest = merit(found)
+            out.append(f"| {name} | {len(chosen)} | {len(found)} | **{first}** | " + " | ".join(map(str, rest)) + " |")
     return out
 
 
-def sentence(lines):
-    own = apart([line for line in lines if line["column"] == line["belongs"]])
+def sentences(lines, repeated):
+    own = counted([line for line in lines if line["column"] == line["belongs"]])
     if not own:
-        return "No row has a number in its own column."
-    return (f"The median of |log2| over the {len(own)} ratios with a number, each in its own column, is **{median(own):.2f}**: half of them "
-            f"are within a factor of {2 ** median(own):.2f} of what is published.")
+        return ["No row has a ratio in its own column."]
+    middle, near, twice, _, null = merit(own)
+    worst = max(own, key=lambda line: abs(float(line["log2"])))
+    lost = ", ".join(f"{line['row']} {line['ours']} : {line['published']}" for line in beyond_1(own)) or "none"
+    return [f"The median of |log2| over the {len(own)} ratios with a number, each in its own column, is **{middle}**: half of them "
+            f"are within a factor of {2 ** median(apart(own)):.2f} of what is published. {near} are within a factor of "
+            f"{tolerance('about'):g}, {twice} within 2. If every ratio were 1, the median would be {null}, a factor of "
+            f"{2 ** all_1(own):.2f}.", "",
+            f"* The worst: {worst['row']}, {worst['ours']} for {worst['published']} ({worst['log2']}).",
+            f"* At 1, or on the other side of it than published, so that the paper's direction is lost: {lost}."] + (
+                [f"* One row for one measurement. Left out: {', '.join(f'{row} (as {REPEATED[row]})' for row in repeated)}."] if repeated else [])
 
 
 def table(lines, names):
@@ -628,15 +674,17 @@ def generated(a, lines):
     if not lines:
         return "No run is stored yet.\n"
     out = []
-    rows = all_rows(a)
+    rows = [row for row in all_rows(a) if row.name not in REPEATED]
     for scale in dict.fromkeys(line["scale"] for line in lines):
-        here = [line for line in lines if line["scale"] == scale]
+        all_here = [line for line in lines if line["scale"] == scale]
+        here = [line for line in all_here if line["row"] not in REPEATED]
+        repeated = dict.fromkeys(line["row"] for line in all_here if line["row"] in REPEATED)
         names = list(dict.fromkeys(line["row"] for line in here))
         seeds, epochs = sorted({line["seeds"] for line in here}), sorted({line["epochs"] for line in here})
         out += [f"## Scale {scale}", "",
                 f"Simulated world; medians of {' or '.join(seeds)} seeds; the last of so many epochs, or warm-up+mini-batches: "
                 f"{', '.join(epochs)}. A cell: ours (log2 of ours over published, range over the seeds). Bold: the column that the row "
-                "belongs to. Columns: the device's readahead, and whose costs.", "", sentence(here), ""]
+                "belongs to. Columns: the device's readahead, and whose costs.", "", *sentences(here, repeated), ""]
         out += of_columns(here) + [""] + table(here, names) + [""]
         further = causes(here, rows)
         if further:
