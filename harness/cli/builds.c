@@ -305,7 +305,8 @@ static void explain(int ended, const char *section, char *text, size_t text_byte
                        WIFEXITED(ended) ? "status" : "signal", WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
 }
 
-static enum gnn_status read_counts(const char *path, const char *program, struct gnn_facts *facts, struct gnn_err *err)
+static enum gnn_status read_counts(const char *path, const char *program, const char *part, struct gnn_facts *facts,
+                                   struct gnn_err *err)
 {
     char own[PATH_BYTES];
     const char *const slash = strrchr(program, '/');
@@ -313,7 +314,7 @@ static enum gnn_status read_counts(const char *path, const char *program, struct
     FILE *const in = fopen(path, "re");
     if (in == NULL)
         return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "%s: %s", path, strerror(errno));
-    const enum gnn_status status = gnn_callgrind_read(in, path, own, &facts->instructions, err);
+    const enum gnn_status status = gnn_callgrind_read(in, path, own, part, &facts->instructions, err);
     (void)fclose(in);
     return status;
 }
@@ -324,13 +325,14 @@ static enum gnn_status count_cell(const char *program, const struct gnn_build_ce
 {
     char name[PATH_BYTES], out[PATH_BYTES], out_option[PATH_BYTES + 32];
     char env[] = "env", valgrind[] = "valgrind", tool[] = "--tool=callgrind", worker[] = "--worker";
-    char kernels[64];
+    char kernels[64], part[GNN_NAME_MAX];
     struct gnn_blas_facts blas;
     int count = 0, ended = 0;
     char *argv[ARGUMENTS_MAX + 10];
     (void)snprintf(name, sizeof name, "%s", program);
     (void)snprintf(out, sizeof out, "%s/callgrind.out", dir);
     (void)snprintf(out_option, sizeof out_option, "--callgrind-out-file=%s", out);
+    name_place(cell, part);
     gnn_blas_look(&blas);
     if (gnn_blas_countable_setting(&blas) != NULL) {
         (void)snprintf(kernels, sizeof kernels, "%s", gnn_blas_countable_setting(&blas));
@@ -348,7 +350,8 @@ static enum gnn_status count_cell(const char *program, const struct gnn_build_ce
     argv[count] = NULL;
     GNN_TRY(count_worker(argv, &ended, err));
     explain(ended, cell->section, facts->no_instructions, sizeof facts->no_instructions);
-    const enum gnn_status status = facts->no_instructions[0] == '\0' ? read_counts(out, program, facts, err) : GNN_OK;
+    const enum gnn_status status =
+        facts->no_instructions[0] == '\0' ? read_counts(out, program, part, facts, err) : GNN_OK;
     (void)unlink(out);
     return status;
 }

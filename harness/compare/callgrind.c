@@ -7,7 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LINE_BYTES = 4096, IDS_MAX = 1 << 20 };
+enum { LINE_BYTES = 4096, IDS_MAX = 1 << 20, KEY_BYTES = 512 };
+
+/* Sources that stand for the machine and the graph: a run on a real one does not execute them. */
+static const char *const simulation_folders[] = {"harness/world/", "harness/graph/", "harness/dataset/", NULL};
 
 /* Names by their number: "fn=(12) name" gives 12 its name, "fn=(12)" uses it. */
 struct names {
@@ -17,18 +20,20 @@ struct names {
 
 struct function {
     char *name;
+    bool simulation;
     uint64_t count;
 };
 
 struct reader {
     const char *name, *program;
     uint32_t line, positions, event; /* numbers before the costs, and which of the costs is Ir */
-    struct names objects, functions;
+    struct names objects, files, functions;
+    const char *file; /* of the costs; owned by files */
     bool ours, after_calls;
     uint32_t current; /* of counts; before the first function `count` */
     struct function *counts;
     uint32_t count, room;
-    uint64_t total;
+    uint64_t totals[2]; /* of the system, of the simulation */
 };
 
 /* ---- names ---- */
@@ -82,17 +87,32 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- lines ---- */
 
-/* Makes the function of that name the one that costs belong to. */
+static bool starts(const char *line, const char *word)
+{
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* Assembly has no file; the names of the simulated world begin with sim_. */
+static bool is_simulation(const char *file, const char *function)
+{
+    for (const char *const *folder = simulation_folders; *folder != NULL; folder++)
+        if (strstr(file, *folder) != NULL)
+            return true;
+    return strcmp(file, "???") == 0 && starts(function, "sim_");
+}
+
+/* Makes the function of that name in the current file the one that costs belong to. */
 static enum gnn_status enter(struct reader *r, const char *name, struct gnn_err *err)
 {
+    const bool simulation = is_simulation(r->file, name);
     for (r->current = 0; r->current < r->count; r->current++)
-        if (strcmp(r->counts[r->current].name, name) == 0)
+        if (r->counts[r->current].simulation == simulation && strcmp(r->counts[r->current].name, name) == 0)
             return GNN_OK;
     struct function *const counts = gnn_grow(r->counts, r->count, &r->room, sizeof *counts);
     if (counts == NULL)
         return gnn_fail(err, GNN_ENOMEM, "function %u", r->count);
     r->counts = counts;
-    r->counts[r->count] = (struct function){.name = strdup(name)};
+    r->counts[r->count] = (struct function){.name = strdup(name), .simulation = simulation};
     if (r->counts[r->count].name == NULL)
         return gnn_fail(err, GNN_ENOMEM, "function %u", r->count);
     r->count++;
@@ -116,7 +136,7 @@ static enum gnn_status take_cost(struct reader *r, char *line, struct gnn_err *e
     if (r->ours && r->current < r->count) {
         const uint64_t cost = strtoull(field, NULL, 10);
         r->counts[r->current].count += cost;
-        r->total += cost;
+        r->totals[r->counts[r->current].simulation] += cost;
     }
     return GNN_OK;
 }
@@ -143,14 +163,33 @@ static uint32_t count_words(char *words)
     return count;
 }
 
-static bool starts(const char *line, const char *word)
+/* "fn=", "ob=", "fl=" and what is only named: "cfn=", "cob=", "cfi=", "cfl=". "fi=" and "fe=" change the file within a
+ * function. Other lines are comments and totals. */
+static enum gnn_status take_name(struct reader *r, char *line, struct gnn_err *err)
 {
-    return strncmp(line, word, strlen(word)) == 0;
+    char *name;
+    if (starts(line, "cfn="))
+        return resolve(&r->functions, line + 4, &name, err);
+    if (starts(line, "cob="))
+        return resolve(&r->objects, line + 4, &name, err);
+    if (starts(line, "cfi=") || starts(line, "cfl="))
+        return resolve(&r->files, line + 4, &name, err);
+    if (starts(line, "fl=") || starts(line, "fi=") || starts(line, "fe=")) {
+        GNN_TRY(resolve(&r->files, line + 3, &name, err));
+        r->file = name;
+    } else if (starts(line, "fn=")) {
+        GNN_TRY(resolve(&r->functions, line + 3, &name, err));
+        name[strcspn(name, "'.")] = '\0'; /* "f'2": f inside f; "f.part.0": a part of f */
+        return enter(r, name, err);
+    } else if (starts(line, "ob=")) {
+        GNN_TRY(resolve(&r->objects, line + 3, &name, err));
+        r->ours = ends_with(name, r->program);
+    }
+    return GNN_OK;
 }
 
 static enum gnn_status take_line(struct reader *r, char *line, struct gnn_err *err)
 {
-    char *name;
     if (isdigit((unsigned char)line[0]) || line[0] == '+' || line[0] == '-' || line[0] == '*')
         return take_cost(r, line, err);
     if (starts(line, "positions: "))
@@ -159,38 +198,34 @@ static enum gnn_status take_line(struct reader *r, char *line, struct gnn_err *e
         return take_events(r, line + strlen("events: "), err);
     else if (starts(line, "calls="))
         r->after_calls = true;
-    else if (starts(line, "cfn="))
-        return resolve(&r->functions, line + 4, &name, err);
-    else if (starts(line, "cob="))
-        return resolve(&r->objects, line + 4, &name, err);
-    else if (starts(line, "fn=")) {
-        GNN_TRY(resolve(&r->functions, line + 3, &name, err));
-        name[strcspn(name, "'")] = '\0'; /* "f'2": f inside f */
-        return enter(r, name, err);
-    } else if (starts(line, "ob=")) {
-        GNN_TRY(resolve(&r->objects, line + 3, &name, err));
-        r->ours = ends_with(name, r->program);
-    }
-    return GNN_OK; /* files, comments, totals */
+    else
+        return take_name(r, line, err);
+    return GNN_OK;
 }
 
 /* ---- the whole ---- */
 
-static enum gnn_status put(struct gnn_kv_list *out, const char *name, uint64_t count, struct gnn_err *err)
+static enum gnn_status put(struct gnn_kv_list *out, const char *part, bool simulation, const char *name, uint64_t count,
+                           struct gnn_err *err)
 {
-    const char *const before = gnn_kv_get(out, name);
+    char key[KEY_BYTES];
+    (void)snprintf(key, sizeof key, "%.*s%s: %.*s", GNN_NAME_MAX, part, simulation ? " simulation" : "",
+                   KEY_BYTES - GNN_NAME_MAX - 16, name);
+    const char *const before = gnn_kv_get(out, key);
     const uint64_t earlier = before == NULL ? 0 : strtoull(before, NULL, 10);
-    return gnn_kv_setf(out, err, name, "%" PRIu64, count + earlier);
+    return gnn_kv_setf(out, err, key, "%" PRIu64, count + earlier);
 }
 
-static enum gnn_status put_all(const struct reader *r, struct gnn_kv_list *out, struct gnn_err *err)
+static enum gnn_status put_all(const struct reader *r, const char *part, struct gnn_kv_list *out, struct gnn_err *err)
 {
-    if (r->total == 0)
+    if (r->totals[false] == 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: no instruction of %s in it", r->name, r->program);
-    GNN_TRY(put(out, "total", r->total, err));
+    for (int simulation = 0; simulation < 2; simulation++)
+        if (r->totals[simulation] > 0)
+            GNN_TRY(put(out, part, simulation == 1, "total", r->totals[simulation], err));
     for (uint32_t i = 0; i < r->count; i++)
         if (r->counts[i].count > 0)
-            GNN_TRY(put(out, r->counts[i].name, r->counts[i].count, err));
+            GNN_TRY(put(out, part, r->counts[i].simulation, r->counts[i].name, r->counts[i].count, err));
     return GNN_OK;
 }
 
@@ -215,16 +250,17 @@ static void free_names(struct names *names)
     free(names->of);
 }
 
-enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program, struct gnn_kv_list *out,
-                                   struct gnn_err *err)
+enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program, const char *part,
+                                   struct gnn_kv_list *out, struct gnn_err *err)
 {
-    struct reader r = {.name = name, .program = program, .positions = 1};
+    struct reader r = {.name = name, .program = program, .positions = 1, .file = "???"};
     enum gnn_status status = read_lines(&r, in, err);
-    GNN_NEXT(status, put_all(&r, out, err));
+    GNN_NEXT(status, put_all(&r, part, out, err));
     for (uint32_t i = 0; i < r.count; i++)
         free(r.counts[i].name);
     free(r.counts);
     free_names(&r.objects);
+    free_names(&r.files);
     free_names(&r.functions);
     return status;
 }

@@ -168,6 +168,25 @@ enum gnn_status gnn_compare_exact(const struct gnn_facts *base, const struct gnn
 
 /* ---- instructions ---- */
 
+static enum gnn_status add_instructions(struct gnn_changes *out, enum gnn_judgement judgement,
+                                        const struct gnn_kv *base, const char *head, struct gnn_err *err)
+{
+    struct gnn_change change = {.kind = GNN_CHANGE_INSTRUCTIONS, .judgement = judgement};
+    const char *const function = strstr(base->key, ": ");
+    (void)snprintf(change.cell, sizeof change.cell, "%.*s", (int)strcspn(base->key, ":"), base->key);
+    SET_TEXT(change.name, function == NULL ? base->key : function + 2);
+    SET_TEXT(change.base, base->value);
+    SET_TEXT(change.head, head == NULL ? "gone" : head);
+    tell_ratio(change.base, change.head, change.text, sizeof change.text);
+    return add(out, &change, err);
+}
+
+static bool is_total_of_a_part(const char *key)
+{
+    const char *const name = strstr(key, ": ");
+    return name != NULL && strcmp(name + 2, "total") == 0;
+}
+
 enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const struct gnn_facts *head, double tolerance,
                                          struct gnn_changes *out, struct gnn_err *err)
 {
@@ -176,22 +195,16 @@ enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const str
         const struct gnn_kv *const value = &base->instructions.items[i];
         const char *const now = gnn_kv_get(&head->instructions, value->key);
         double before, after;
+        if (now == NULL && head->instructions.count > 0 && is_total_of_a_part(value->key))
+            GNN_TRY(add_instructions(out, GNN_JUDGED_RED, value, NULL, err));
         if (now == NULL || !gnn_facts_is_hot(base, value) || !number_of(value->value, &before) ||
             !number_of(now, &after))
             continue;
         out->functions++;
         const double allowed = tolerance * before + 0.5; /* counts are whole */
         const bool more = after - before > allowed;
-        if (!more && before - after <= allowed)
-            continue;
-        struct gnn_change change = {.kind = GNN_CHANGE_INSTRUCTIONS,
-                                    .judgement = more ? GNN_JUDGED_RED : GNN_JUDGED_NOTE};
-        SET_TEXT(change.cell, "instructions");
-        SET_TEXT(change.name, value->key);
-        SET_TEXT(change.base, value->value);
-        SET_TEXT(change.head, now);
-        tell_ratio(change.base, change.head, change.text, sizeof change.text);
-        GNN_TRY(add(out, &change, err));
+        if (more || before - after > allowed)
+            GNN_TRY(add_instructions(out, more ? GNN_JUDGED_RED : GNN_JUDGED_NOTE, value, now, err));
     }
     return GNN_OK;
 }
@@ -284,8 +297,9 @@ static bool covers(const json_t *entry, const struct gnn_change *change, double 
 {
     if (strcmp(word(entry, 0), change->cell) != 0 || strcmp(word(entry, 1), change->name) != 0)
         return false;
-    if (change->kind == GNN_CHANGE_INSTRUCTIONS)
-        return is_near(change->base, word(entry, 2), tolerance) && is_near(change->head, word(entry, 3), tolerance);
+    if (change->kind == GNN_CHANGE_INSTRUCTIONS && is_near(change->base, word(entry, 2), tolerance) &&
+        is_near(change->head, word(entry, 3), tolerance))
+        return true;
     return strcmp(word(entry, 2), change->base) == 0 && strcmp(word(entry, 3), change->head) == 0;
 }
 

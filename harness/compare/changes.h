@@ -49,8 +49,8 @@ void gnn_changes_clear(struct gnn_changes *changes);
 GNN_MUST_CHECK enum gnn_status gnn_compare_exact(const struct gnn_facts *base, const struct gnn_facts *head,
                                                  struct gnn_changes *out, struct gnn_err *err);
 
-/* Compares the total and base's hot loops. tolerance: a share, 0.005. A function that only one of them has is compared
- * in "total" only. */
+/* Compares the totals of all parts and base's hot loops. tolerance: a share, 0.005. A function that only one of them
+ * has is compared in "total" only. A part that HEAD does not have is red, if HEAD has counts. */
 GNN_MUST_CHECK enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const struct gnn_facts *head,
                                                         double tolerance, struct gnn_changes *out, struct gnn_err *err);
 

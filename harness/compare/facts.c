@@ -194,7 +194,10 @@ enum gnn_status gnn_facts_add(struct gnn_facts *facts, const char *job, const js
 
 bool gnn_facts_is_hot(const struct gnn_facts *base, const struct gnn_kv *count)
 {
-    const char *const total = gnn_kv_get(&base->instructions, "total");
+    char key[NAME_BYTES];
+    const char *const end = strstr(count->key, ": ");
+    (void)snprintf(key, sizeof key, "%.*stotal", end == NULL ? 0 : (int)(end + 2 - count->key), count->key);
+    const char *const total = gnn_kv_get(&base->instructions, key);
     return total != NULL && count->value != NULL && strtod(count->value, NULL) >= GNN_HOT_SHARE * strtod(total, NULL);
 }
 

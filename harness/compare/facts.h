@@ -12,7 +12,7 @@
 
 enum { GNN_CELL_LABEL_BYTES = 160 };
 
-/* A function with at least this share of all instructions is a hot loop. */
+/* A function with at least this share of the instructions of its part is a hot loop. */
 #define GNN_HOT_SHARE 0.01
 
 struct gnn_cell {
@@ -31,7 +31,7 @@ struct gnn_facts {
     struct gnn_cell *cells;
     uint32_t count, room;
     uint32_t other_builds;           /* runs of a database that were ignored because another build made them */
-    struct gnn_kv_list instructions; /* "total", and functions; in a baseline file only the hot ones */
+    struct gnn_kv_list instructions; /* harness/compare/callgrind.h; in a baseline file only the hot ones */
     char no_instructions[256];       /* why there are none; "" if they were not requested */
 };
 
@@ -62,7 +62,7 @@ enum gnn_match {
 uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_cell *like, enum gnn_match match,
                         const bool *taken);
 
-/* Returns whether the count, one of base's instructions, is the total or that of a hot loop. */
+/* Returns whether the count, one of base's instructions, is the total of its part or that of a hot loop. */
 bool gnn_facts_is_hot(const struct gnn_facts *base, const struct gnn_kv *count);
 
 void gnn_facts_clear(struct gnn_facts *facts); /* frees all and leaves an empty set */

@@ -382,50 +382,101 @@ static void give(struct gnn_facts *facts, const char *function, const char *coun
     must(gnn_kv_set(&facts->instructions, function, count, &err), &err);
 }
 
-static void instructions_have_a_tolerance(void **state)
+struct count {
+    const char *name, *base, *head; /* head NULL: HEAD does not have it */
+};
+
+static struct gnn_changes compared_counts(const struct count *counts, size_t count)
 {
-    (void)state;
     struct gnn_facts base = {.count = 0}, head = {.count = 0};
     struct gnn_changes changes = {.count = 0};
     struct gnn_err err = {0};
-    static const struct {
-        const char *name, *base, *head;
-    } counts[] = {{"total", "1000000", "1005000"}, {"sample", "200000", "201001"}, {"gather", "100000", "99000"},
-                  {"put", "20000", "20100"},       {"cold", "9999", "19999"},
-
-                  {"inlined_now", "30000", NULL}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < count; i++) {
         give(&base, counts[i].name, counts[i].base);
         if (counts[i].head != NULL)
             give(&head, counts[i].name, counts[i].head);
     }
     must(gnn_compare_instructions(&base, &head, 0.005, &changes, &err), &err);
+    gnn_facts_clear(&base);
+    gnn_facts_clear(&head);
+    return changes;
+}
+
+static void instructions_have_a_tolerance(void **state)
+{
+    (void)state;
+    static const struct count counts[] = {
+        {"ginex: total", "1000000", "1005000"}, {"ginex: sample", "200000", "201001"},
+        {"ginex: gather", "100000", "99000"},   {"ginex: put", "20000", "20100"},
+        {"ginex: cold", "9999", "19999"},       {"ginex: inlined_now", "30000", NULL}};
+    struct gnn_changes changes = compared_counts(counts, sizeof counts / sizeof *counts);
     assert_int_equal(changes.functions, 4);
     assert_int_equal(changes.count, 2); /* 0.5005 % more, and 1 % less */
     assert_int_equal(gnn_changes_red(&changes), 1);
+    assert_string_equal(changes.of[0].cell, "ginex");
     assert_string_equal(changes.of[0].name, "sample");
     assert_int_equal(changes.of[1].judgement, GNN_JUDGED_NOTE);
     gnn_changes_clear(&changes);
-    gnn_facts_clear(&base);
-    gnn_facts_clear(&head);
+}
+
+/* Hot is measured within a part: the sampler has 0.5 % of all instructions here. */
+static void a_loop_is_hot_within_its_part(void **state)
+{
+    (void)state;
+    static const struct count counts[] = {{"ginex: total", "1000000", "1000100"},
+                                          {"ginex: sample", "10000", "10100"},
+                                          {"ginex simulation: total", "9000000", "9000000"},
+                                          {"ginex simulation: draw_graph", "8000000", "8000000"},
+                                          {"ginex simulation: cold", "80000", "90000"},
+                                          {"agnes: total", "40000000", "40000000"},
+                                          {"agnes: sample", "10000", "10100"}};
+    struct gnn_changes changes = compared_counts(counts, sizeof counts / sizeof *counts);
+    assert_int_equal(changes.functions, 5);
+    assert_int_equal(changes.count, 1);
+    assert_string_equal(changes.of[0].cell, "ginex");
+    assert_string_equal(changes.of[0].name, "sample");
+    assert_string_equal(changes.of[0].text, "+1 %");
+    gnn_changes_clear(&changes);
+}
+
+static void a_part_that_is_gone_is_red(void **state)
+{
+    (void)state;
+    static const struct count counts[] = {{"ginex: total", "1000", "1000"},
+                                          {"agnes: total", "1000", NULL},
+                                          {"agnes: sample", "800", NULL}},
+                              nothing_counted[] = {{"ginex: total", "1000", NULL}};
+    struct gnn_changes changes = compared_counts(counts, sizeof counts / sizeof *counts);
+    assert_int_equal(changes.count, 1);
+    assert_int_equal(gnn_changes_red(&changes), 1);
+    assert_string_equal(changes.of[0].cell, "agnes");
+    assert_string_equal(changes.of[0].head, "gone");
+    gnn_changes_clear(&changes);
+    changes = compared_counts(nothing_counted, 1);
+    assert_int_equal(changes.count, 0); /* left out, which the summary reports */
+    gnn_changes_clear(&changes);
 }
 
 /* As callgrind writes it: names by number, costs of callees behind `calls`, positions relative to the last one, another
- * object in between. */
+ * object in between. A file stays current until another one is named. */
 static const char profile[] = "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\ncmd: ./oocgnn --worker\n"
                               "positions: line\nevents: Ir\nsummary: 5000\n\n"
-                              "ob=(1) /somewhere/build/oocgnn\nfl=(1) harness/sample/sample.c\nfn=(1) sample\n"
+                              "ob=(1) /somewhere/build/oocgnn\nfl=(1) /home/harness/sample/sample.c\nfn=(1) sample\n"
                               "16 400\n+3 300\ncfn=(2) put\ncalls=7 +30\n* 900\n-2 100\n"
                               "fn=(2)\n20 500\nfi=(2) harness/base/id_map.h\n+1 100\n\n"
                               "ob=(2) /lib/x86_64-linux-gnu/libc.so.6\nfn=(3) memcpy\n0 2000\n"
                               "cob=(1)\ncfn=(1)\ncalls=1 16\n0 800\n\n"
-                              "ob=(1)\nfn=(4) rare\n5 6\nfn=(5) rare'2\n5 3\n\ntotals: 3409\n";
+                              "ob=(1)\nfn=(4) rare\n5 6\nfn=(5) rare'2\n5 3\nfn=(6) rare.part.0\n5 1\n"
+                              "fl=(3) ./harness/world/simulated/device.c\nfn=(7) accept\n7 5000\ncfi=(4) "
+                              "harness/graph/entries.c\ncfn=(8) draw\ncalls=1 3\n8 70000\nfl=(4)\nfn=(8)\n9 70000\n"
+                              "fl=(5) ???\nfn=(9) sim_switch\n0 20\nfn=(10) __udivti3\n0 7\n"
+                              "fl=(1)\nfn=(11) put\n0 2\nfi=(4)\n0 1\nfn=(12) sample\n0 8\n\ntotals: 3409\n";
 
 static enum gnn_status read_profile(const char *text, struct gnn_kv_list *out, struct gnn_err *err)
 {
     FILE *const in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     assert_non_null(in);
-    const enum gnn_status status = gnn_callgrind_read(in, "callgrind.out", "/oocgnn", out, err);
+    const enum gnn_status status = gnn_callgrind_read(in, "callgrind.out", "/oocgnn", "ginex", out, err);
     (void)fclose(in);
     return status;
 }
@@ -433,16 +484,30 @@ static enum gnn_status read_profile(const char *text, struct gnn_kv_list *out, s
 static void callgrind_counts_are_the_functions_own(void **state)
 {
     (void)state;
+    static const struct {
+        const char *name, *count;
+    } wanted[] = {{"ginex: total", "1420"},
+                  {"ginex: sample", "800"},
+                  {"ginex: put", "603"}, /* in two files, and with what was inlined */
+                  {"ginex: memcpy", NULL},
+                  {"ginex: rare", "10"}, /* and f inside f, and a part of f */
+                  {"ginex: sim_switch", NULL},
+                  {"ginex: __udivti3", "7"},
+                  {"ginex simulation: total", "75028"},
+                  {"ginex simulation: accept", "5000"},
+                  {"ginex simulation: draw", "70000"},
+                  {"ginex simulation: sim_switch", "20"},
+                  {"ginex simulation: sample", "8"}};
     struct gnn_kv_list counts = {0};
     struct gnn_err err = {0};
     must(read_profile(profile, &counts, &err), &err);
-    assert_string_equal(gnn_kv_get(&counts, "total"), "1409");
-    assert_string_equal(gnn_kv_get(&counts, "sample"), "800");
-    assert_string_equal(gnn_kv_get(&counts, "put"), "600");
-    assert_null(gnn_kv_get(&counts, "memcpy"));
-    assert_string_equal(gnn_kv_get(&counts, "rare"), "9"); /* and f inside f */
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const char *const count = gnn_kv_get(&counts, wanted[i].name);
+        if (wanted[i].count == NULL ? count != NULL : count == NULL || strcmp(count, wanted[i].count) != 0)
+            fail_msg("%s: %s", wanted[i].name, count == NULL ? "none" : count);
+    }
     must(read_profile(profile, &counts, &err), &err);
-    assert_string_equal(gnn_kv_get(&counts, "total"), "2818"); /* files add up */
+    assert_string_equal(gnn_kv_get(&counts, "ginex: total"), "2840"); /* files add up */
     gnn_kv_clear(&counts);
 }
 
@@ -483,8 +548,8 @@ static void an_accepted_count_covers_no_other(void **state)
         struct gnn_facts base = {.count = 0}, head = {.count = 0};
         struct gnn_changes changes = {.count = 0};
         struct gnn_err err = {0};
-        give(&base, "total", cases[i].base);
-        give(&head, "total", cases[i].head);
+        give(&base, "ginex: total", cases[i].base);
+        give(&head, "ginex: total", cases[i].head);
         must(gnn_compare_instructions(&base, &head, 0.005, &changes, &err), &err);
         assert_int_equal(gnn_changes_red(&changes), 1);
         if (i == 0)
@@ -605,7 +670,8 @@ static void a_baseline_is_read_as_it_was_written(void **state)
     (void)snprintf(path, sizeof path, "%s/baseline.json", dir);
     add_run_of(&facts, "usual 2", run_of("gnndrive", "simulated"));
     add_run(&facts, run_of("ginex", "measured"));
-    give(&facts, "total", "123456");
+    give(&facts, "ginex: total", "123456");
+    give(&facts, "ginex: cold", "1234");
     name(&facts, path);
     json_t *accepted = json_pack("[{s:s, s:s, s:s, s:[[s, s, s, s]]}]", "reason", "because", "base", "a", "head", "b",
                                  "changes", "gnndrive", "status", "ok", "oom");
@@ -616,7 +682,8 @@ static void a_baseline_is_read_as_it_was_written(void **state)
     assert_string_equal(back.cells[0].job, "usual 2");
     assert_string_equal(back.cells[1].job, "");
     assert_string_equal(back.revision, "0123456789ab");
-    assert_string_equal(gnn_kv_get(&back.instructions, "total"), "123456");
+    assert_string_equal(gnn_kv_get(&back.instructions, "ginex: total"), "123456");
+    assert_int_equal(back.instructions.count, 1);
     assert_int_equal(json_array_size(accepted), 1);
     must(gnn_compare_exact(&facts, &back, &changes, &err), &err);
     assert_int_equal(changes.count, 0);
@@ -712,6 +779,8 @@ int main(void)
         cmocka_unit_test(values_that_do_not_repeat_are_red),
         cmocka_unit_test(cells_are_named_by_what_differs),
         cmocka_unit_test(instructions_have_a_tolerance),
+        cmocka_unit_test(a_loop_is_hot_within_its_part),
+        cmocka_unit_test(a_part_that_is_gone_is_red),
         cmocka_unit_test(callgrind_counts_are_the_functions_own),
         cmocka_unit_test(callgrind_files_that_are_none),
         cmocka_unit_test(an_accepted_count_covers_no_other),
