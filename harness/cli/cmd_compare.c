@@ -23,7 +23,8 @@ struct compare_config {
     double tolerance_pct, margin_pct, limit_pct, alpha;
     uint32_t pairs, pairs_max, rows;
     uint64_t seed;
-    char samples[GNN_TEXT_MAX], summary[GNN_TEXT_MAX], accept[GNN_TEXT_MAX], accepted[GNN_TEXT_MAX];
+    char require[GNN_TEXT_MAX], samples[GNN_TEXT_MAX], summary[GNN_TEXT_MAX], accept[GNN_TEXT_MAX],
+        accepted[GNN_TEXT_MAX];
 };
 
 #define OPTION(...) GNN_OPTION(compare_config, __VA_ARGS__)
@@ -45,6 +46,9 @@ static const struct gnn_option compare_table[] = {
     OPTION("time", BOOL, time, "no",
            .help = "Compare measured times of two builds in interleaved pairs of runs of time.ini. The times are "
                    "the wall time of an epoch and, with a GPU, its kernel and copy times. Requires an idle machine."),
+    OPTION("require", TEXT, require, "", .unit = "PARTS",
+           .help = "Parts that must be compared, such as instructions,time; a part that is left out is an error with "
+                   "exit status 4"),
     OPTION("pairs", U32, pairs, "10", .min = 10, .max = GNN_PAIRS_MAX, .help = "Pairs of runs before the first look"),
     OPTION("pairs-max", U32, pairs_max, "40", .min = 10, .max = GNN_PAIRS_MAX,
            .help = "Largest number of pairs; the number doubles at each look until then, and an undecided time "
@@ -97,6 +101,58 @@ static bool are_builds(const struct request *r)
 
 /* ---- the three parts ---- */
 
+/* A part of the comparison: whether it was requested, whether something was compared, and why not. */
+struct part {
+    const char *name;
+    bool requested, compared;
+    const char *reason;
+};
+
+enum { PARTS = 3 };
+
+static void list_parts(const struct request *r, struct part parts[PARTS])
+{
+    const struct compare_config *const c = &r->config;
+    const char *const base_reason = r->base.facts.no_instructions, *const head_reason = r->head.facts.no_instructions;
+    parts[0] = (struct part){"exact", c->exact, r->changes.cells > 0, "there is no run"};
+    parts[1] = (struct part){"instructions", c->instructions, r->changes.functions > 0,
+                             head_reason[0] != '\0' ? head_reason : base_reason};
+    parts[2] = (struct part){"time", c->time, r->changes.series > 0, "the runs have no time"};
+}
+
+/* Fails if a part of --require was not requested, or, after the comparison, was left out. */
+static enum gnn_status check_required(const struct request *r, bool compared, struct gnn_err *err)
+{
+    struct part parts[PARTS];
+    char words[GNN_TEXT_MAX], *rest = words;
+    list_parts(r, parts);
+    (void)snprintf(words, sizeof words, "%s", r->config.require);
+    for (const char *word = strsep(&rest, ","); word != NULL && r->config.require[0] != '\0';
+         word = strsep(&rest, ",")) {
+        const struct part *at = parts;
+        while (at < parts + PARTS && strcmp(at->name, word) != 0)
+            at++;
+        if (at == parts + PARTS)
+            return gnn_fail(err, GNN_EUSAGE, "--require %s: \"%s\" is no part; parts are exact, instructions and time",
+                            r->config.require, word);
+        if (!at->requested)
+            return gnn_fail(err, GNN_EUSAGE, "--require %s: this part is switched off; add --%s", word, word);
+        if (compared && !at->compared)
+            return gnn_fail(err, GNN_ENOTSUP, "--require %s: the part was left out: %s", word, at->reason);
+    }
+    return GNN_OK;
+}
+
+/* A silent zero would be green for ever. */
+static void explain_no_common_counts(struct request *r)
+{
+    struct gnn_facts *const base = &r->base.facts;
+    if (r->changes.functions == 0 && base->no_instructions[0] == '\0' && r->head.facts.no_instructions[0] == '\0')
+        (void)snprintf(base->no_instructions, sizeof base->no_instructions,
+                       "%.100s and %.100s have none in common; write baseline files again", base->name,
+                       r->head.facts.name);
+}
+
 static enum gnn_status compare_exact(struct request *r, const char *dir, struct gnn_err *err)
 {
     const struct compare_config *const c = &r->config;
@@ -104,9 +160,11 @@ static enum gnn_status compare_exact(struct request *r, const char *dir, struct 
     GNN_TRY(gnn_operand_run(&r->head, &r->jobs, c->exact, c->instructions, c->data, dir, err));
     if (c->exact)
         GNN_TRY(gnn_compare_exact(&r->base.facts, &r->head.facts, &r->changes, err));
-    return c->instructions
-               ? gnn_compare_instructions(&r->base.facts, &r->head.facts, 0.01 * c->tolerance_pct, &r->changes, err)
-               : GNN_OK;
+    if (!c->instructions)
+        return GNN_OK;
+    GNN_TRY(gnn_compare_instructions(&r->base.facts, &r->head.facts, 0.01 * c->tolerance_pct, &r->changes, err));
+    explain_no_common_counts(r);
+    return GNN_OK;
 }
 
 static enum gnn_status compare_time(struct request *r, const char *dir, struct gnn_err *err)
@@ -197,6 +255,7 @@ static enum gnn_status check(const struct request *r, struct gnn_err *err)
     const struct compare_config *const c = &r->config;
     if (!c->exact && !c->instructions && !c->time)
         return gnn_fail(err, GNN_EUSAGE, "compare: --no-exact and --no-instructions leave nothing; add --time");
+    GNN_TRY(check_required(r, false, err));
     if (c->samples[0] != '\0' && !c->time)
         return gnn_fail(err, GNN_EUSAGE, "--samples %s: there are samples of measured times alone; add --time",
                         c->samples);
@@ -236,8 +295,11 @@ static enum gnn_status compare(struct request *r, const char *dir, struct gnn_er
     GNN_TRY(compare_time(r, dir, err));
     if (r->accepted != NULL)
         gnn_changes_accept_known(&r->changes, r->accepted, 0.01 * r->config.tolerance_pct);
-    GNN_TRY(keep_reason(r, err));
-    return tell(r, err);
+    const enum gnn_status required = check_required(r, true, err);
+    if (required == GNN_OK)
+        GNN_TRY(keep_reason(r, err));
+    const enum gnn_status told = tell(r, err);
+    return required == GNN_OK ? told : required;
 }
 
 int gnn_cmd_compare(int argc, char **argv)

@@ -85,8 +85,12 @@ enum gnn_status gnn_operand_open(const char *what, const char *path, struct gnn_
     *out = (struct gnn_operand){.path = path};
     (void)snprintf(out->facts.name, sizeof out->facts.name, "%s", path);
     GNN_TRY(kind_of(what, path, &out->kind, err));
-    if (out->kind == GNN_OPERAND_BASELINE)
-        return gnn_baseline_read(path, &out->facts, &out->accepted, err);
+    if (out->kind == GNN_OPERAND_BASELINE) {
+        GNN_TRY(gnn_baseline_read(path, &out->facts, &out->accepted, err));
+        if (out->facts.instructions.count == 0)
+            (void)snprintf(out->facts.no_instructions, sizeof out->facts.no_instructions,
+                           "%.100s has none; write it with valgrind installed", path);
+    }
     if (out->kind == GNN_OPERAND_DATABASE) {
         GNN_TRY(gnn_facts_add_database(&out->facts, path, err));
         gnn_facts_label(&out->facts);

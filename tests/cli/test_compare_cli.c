@@ -88,10 +88,11 @@ static void every_run_of_the_gate_ends_well(void **state)
 static void every_system_is_in_the_jobs_of_the_gate(void **state)
 {
     const struct gate *const g = *state;
-    struct process_result r = process_shell("for s in $(%s list systems | cut -d' ' -f1); do for j in exact time; do "
-                                            "[ $s = null ] || grep -q \"^system = $s$\" workloads/gate/$j.ini || "
-                                            "echo $s $j; done; done; %s list systems | wc -l",
-                                            g->program, g->program);
+    struct process_result r =
+        process_shell("for s in $(%s list systems | cut -d' ' -f1); do for j in exact instructions time; do "
+                      "[ $s = null ] || grep -q \"^system = $s$\" workloads/gate/$j.ini || "
+                      "echo $s $j; done; done; %s list systems | wc -l",
+                      g->program, g->program);
     assert_int_equal(r.exit_status, 0);
     assert_int_equal(strspn(r.out, " 0123456789\n"), strlen(r.out)); /* nothing but the number of systems */
     assert_true(strtol(r.out, NULL, 10) >= 9);
@@ -296,6 +297,13 @@ static void times_are_judged_from_pairs(void **state)
 
 /* ---- instructions ---- */
 
+/* The line that says why instructions were not counted; "": they were. */
+static void reason_of(const char *out, char reason[256])
+{
+    const char *const why = strstr(out, "Left out: instruction counts: ");
+    (void)snprintf(reason, 256, "%.*s", why == NULL ? 0 : (int)strcspn(why, "\n"), why == NULL ? "" : why);
+}
+
 static void instructions_repeat(void **state)
 {
     const struct gate *const g = *state;
@@ -304,14 +312,59 @@ static void instructions_repeat(void **state)
     if (r.exit_status != 0)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
     const bool counted = strstr(r.out, "Instruction counts of ") != NULL;
-    const char *const why = strstr(r.out, "Left out: instruction counts: ");
     char reason[256];
-    (void)snprintf(reason, sizeof reason, "%.*s", why == NULL ? 0 : (int)strcspn(why, "\n"), why == NULL ? "" : why);
+    reason_of(r.out, reason);
     process_free(&r);
     if (!counted && reason[0] == '\0')
         fail_msg("neither counted nor said why not");
     if (!counted)
         skip_test("%s", reason);
+}
+
+/* The loops of sampling are hot in the gate's own job, and 1 % more work in one is red by its name. BASE is a baseline
+ * with 1 % less. */
+static void a_slower_sampler_is_red(void **state)
+{
+    const struct gate *const g = *state;
+    struct process_result r =
+        process_shell("D=%s/sampler P=%s; mkdir -p $D; cp %s/exact.ini $D; "
+                      "sed '/^\\[gnndrive\\]/,$d' workloads/gate/instructions.ini >$D/instructions.ini; "
+                      "$P baseline $P $D/full.json --jobs $D >$D/out 2>&1 || exit 1; "
+                      "n=$(sed -n 's/.*\"pygplus: gnn_sampler_sample\": \"\\([0-9]*\\)\".*/\\1/p' $D/full.json); "
+                      "[ -n \"$n\" ] || { grep -o 'no instruction counts: .*' $D/out; exit 77; }; "
+                      "sed \"/pygplus: gnn_sampler_sample/s/$n/$((n * 100 / 101))/\" $D/full.json >$D/base.json; "
+                      "$P compare $D/base.json $P --jobs $D --no-exact --require instructions",
+                      g->dir, g->program, g->dir);
+    if (r.exit_status == 77)
+        skip_test("%s", r.out);
+    if (r.exit_status != 3)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    must_show(r.out, "Regression: 1 red");
+    must_show(r.out, "  red      pygplus gnn_sampler_sample: ");
+    process_free(&r);
+}
+
+/* A part that must run and does not is an error, after everything else was reported. */
+static void a_required_part_is_not_left_out(void **state)
+{
+    const struct gate *const g = *state;
+    static const struct {
+        const char *arguments; /* $B: a baseline without counts, $P: the program */
+        int exit_status;
+        const char *message;
+    } cases[] = {
+        {"$B $P --require instructions", 4, "--require instructions: the part was left out: "},
+        {"$B $P --require exact,instructions --accept why", 4, "--require instructions: the part was left out: "},
+        {"$B $B --require exact --no-instructions", 0, ""},
+        {"$B $B --require time", 2, "--require time: this part is switched off; add --time"},
+        {"$B $B --require instructions --no-instructions", 2, "add --instructions"},
+        {"$B $B --require exact,times", 2, "\"times\" is no part; parts are exact, instructions and time"},
+        {"$B $B --require ,", 2, "\"\" is no part"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        process_expect(
+            process_shell("B=%s P=%s; $P compare %s --jobs %s", g->baseline, g->program, cases[i].arguments, g->jobs),
+            cases[i].exit_status, cases[i].message, cases[i].arguments);
 }
 
 /* ---- wrong usage ---- */
@@ -380,6 +433,8 @@ int main(void)
         cmocka_unit_test(a_summary_is_appended),
         cmocka_unit_test(times_are_judged_from_pairs),
         cmocka_unit_test(instructions_repeat),
+        cmocka_unit_test(a_slower_sampler_is_red),
+        cmocka_unit_test(a_required_part_is_not_left_out),
         cmocka_unit_test(wrong_usage),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
