@@ -31,7 +31,7 @@ declare -A libraries=(
 )
 
 # Without these there is less of something, and all of it works.
-declare -A optional=()
+declare -A optional=([gate]="ccache") # builds a revision again in seconds
 [ "$(uname -m)" = x86_64 ] && optional[build]="libxsmm-dev" # kernels for narrow products, else BLAS
 
 read -r -a compiler <<<"${CC:-gcc}" # may be two words: ccache gcc

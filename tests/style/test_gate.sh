@@ -60,5 +60,17 @@ verdict "what was changed in the folder of BASE is put right" $?
 rm -rf $base && mkdir -p $base && echo left >$base/left
 run HEAD~1 && untouched && [ ! -e $base/left ]
 verdict "a folder that is no working tree is made one, and the clone stays" $?
+# git's own switch for a checkout that belongs to another user.
+GIT_TEST_ASSUME_DIFFERENT_OWNER=1 run HEAD~1 && [ "$(cat "$dir/out")" = "$told" ] && untouched
+verdict "a checkout of another user is compared" $?
+rm -rf $base && GIT_TEST_ASSUME_DIFFERENT_OWNER=1 run HEAD~1 && untouched
+verdict "and its folder of BASE is made" $?
+# A git that does not read the setting from the environment.
+printf '#!/usr/bin/env bash\necho "fatal: detected dubious ownership in repository" >&2\nexit 128\n' >"$dir/bin/git"
+chmod +x "$dir/bin/git"
+run HEAD~1
+[ $? -eq 2 ] && grep -q "^gate: git refuses $clone, because it belongs to another user; git config --global --add safe.directory" "$dir/out"
+verdict "a git that refuses all the same is reported" $?
+rm "$dir/bin/git"
 
 finish
