@@ -87,6 +87,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- 'dataset.resident_most_bytes': most bytes of the dataset in the page cache, at the end of
                           -- an epoch (with a memory limit) or of the run. Missing: none, or not reported by the kernel
                           --
+                          -- 'memory.inherited_limit_bytes': smallest memory limit of the control groups that the
+                          -- program was started in, such as a container's; exists if it is below the physical memory
+                          --
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
                           --

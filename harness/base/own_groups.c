@@ -2,12 +2,14 @@
 #include "harness/base/own_groups.h"
 
 #include "harness/base/group_file.h"
+#include "harness/base/text_file.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { LINE_BYTES = 4096 };
+enum { LINE_BYTES = 4096, MOUNTS_BYTES = 1 << 18, GROUPS_BYTES = 8192 };
 
 /* The fields of a mountinfo line that matter (proc(5)): the mounted subtree, the mount point, type, super options. */
 struct mount_line {
@@ -102,6 +104,46 @@ bool gnn_hierarchy_climb(char dir[GNN_CGROUP_PATH_MAX], size_t mount_len)
         return false;
     *slash = '\0';
     return true;
+}
+
+/* Returns the smallest limit from the caller's group up to the mount point. */
+static uint64_t smallest_limit(const char *root, const struct gnn_hierarchy *at, const char *file)
+{
+    char dir[GNN_CGROUP_PATH_MAX];
+    const size_t mount_len = strlen(root) + strlen(at->mount);
+    uint64_t smallest = GNN_UNKNOWN;
+    if (!gnn_hierarchy_dir(root, at, dir))
+        return GNN_UNKNOWN;
+    do {
+        smallest = gnn_min_u64(gnn_group_file_limit(dir, file), smallest);
+    } while (gnn_hierarchy_climb(dir, mount_len));
+    return smallest;
+}
+
+uint64_t gnn_memory_limit_in(const char *root, const char *mountinfo, const char *self_cgroup)
+{
+    struct gnn_hierarchy at;
+    if (gnn_hierarchy_find(mountinfo, self_cgroup, "memory", &at))
+        return smallest_limit(root, &at, "memory.limit_in_bytes");
+    if (!gnn_hierarchy_find(mountinfo, self_cgroup, NULL, &at))
+        return GNN_UNKNOWN;
+    return gnn_min_u64(smallest_limit(root, &at, "memory.max"), smallest_limit(root, &at, "memory.high"));
+}
+
+uint64_t gnn_physical_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page <= 0 ? GNN_UNKNOWN : (uint64_t)pages * (uint64_t)page;
+}
+
+uint64_t gnn_inherited_memory_bytes(void)
+{
+    char mounts[MOUNTS_BYTES], groups[GROUPS_BYTES];
+    if (gnn_text_file_read("/proc/self/mountinfo", mounts, sizeof mounts) != 0 ||
+        gnn_text_file_read("/proc/self/cgroup", groups, sizeof groups) != 0)
+        return GNN_UNKNOWN;
+    const uint64_t limit_bytes = gnn_memory_limit_in("", mounts, groups);
+    return limit_bytes < gnn_physical_bytes() ? limit_bytes : GNN_UNKNOWN;
 }
 
 static void look_at_pids(const char *root, const struct gnn_hierarchy *at, struct gnn_pids_limit *out)

@@ -31,4 +31,14 @@ struct gnn_pids_limit {
 };
 void gnn_pids_limit_in(const char *root, const char *mountinfo, const char *self_cgroup, struct gnn_pids_limit *out);
 
+/* Returns the smallest memory limit from the caller's group up, or GNN_UNKNOWN if there is none. In v2, memory.high
+ * counts like memory.max, because it keeps the page cache as small. */
+uint64_t gnn_memory_limit_in(const char *root, const char *mountinfo, const char *self_cgroup);
+
+/* Returns the memory limit that this process inherits: what gnn_memory_limit_in finds on this machine, unless it is at
+ * least the physical memory. GNN_UNKNOWN: none. */
+uint64_t gnn_inherited_memory_bytes(void);
+
+uint64_t gnn_physical_bytes(void); /* memory of the machine; GNN_UNKNOWN if the kernel does not report it */
+
 #endif

@@ -11,19 +11,6 @@
 
 enum { MOUNTS_BYTES = 1 << 18, GROUPS_BYTES = 8192, WORDS_BYTES = 512 };
 
-/* The smallest limit from dir up to the mount point. */
-static uint64_t smallest_limit(const char *from, size_t mount_len, const char *file)
-{
-    char dir[GNN_CGROUP_PATH_MAX];
-    (void)snprintf(dir, sizeof dir, "%s", from);
-    uint64_t smallest = GNN_UNKNOWN;
-    do {
-        const uint64_t limit = gnn_group_file_limit(dir, file);
-        smallest = gnn_min_u64(limit, smallest);
-    } while (gnn_hierarchy_climb(dir, mount_len));
-    return smallest;
-}
-
 static void use_v1(const char *root, const struct gnn_hierarchy *at, bool memory, struct gnn_confine *out)
 {
     char dir[GNN_CGROUP_PATH_MAX];
@@ -33,7 +20,6 @@ static void use_v1(const char *root, const struct gnn_hierarchy *at, bool memory
     if (memory) {
         out->memory = GNN_CGROUP_V1;
         out->memory_usable = usable;
-        out->ancestor_limit_bytes = smallest_limit(dir, strlen(root) + strlen(at->mount), "memory.limit_in_bytes");
         (void)snprintf(out->memory_mount, sizeof out->memory_mount, "%s", at->mount);
         (void)snprintf(out->memory_parent, sizeof out->memory_parent, "%s", usable ? dir : "");
     } else {
@@ -96,7 +82,6 @@ static void use_v2(const char *root, const struct gnn_hierarchy *at, long pid, s
     if (!gnn_hierarchy_dir(root, at, dir))
         return;
     out->memory = GNN_CGROUP_V2;
-    out->ancestor_limit_bytes = smallest_limit(dir, mount_len, "memory.max");
     (void)snprintf(out->memory_mount, sizeof out->memory_mount, "%s", at->mount);
     bool own_group = true;
     do {
@@ -160,16 +145,9 @@ static enum gnn_status read_proc(const char *root, const char *name, char *text,
     return GNN_OK;
 }
 
-static uint64_t physical_bytes(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page = sysconf(_SC_PAGESIZE);
-    return pages <= 0 || page <= 0 ? GNN_UNKNOWN : (uint64_t)pages * (uint64_t)page;
-}
-
 enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out, struct gnn_err *err)
 {
-    *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN, .physical_bytes = physical_bytes()};
+    *out = (struct gnn_confine){.physical_bytes = gnn_physical_bytes()};
     char mounts[MOUNTS_BYTES];
     char groups[GROUPS_BYTES];
     GNN_TRY(read_proc(root, "mountinfo", mounts, sizeof mounts, err));
@@ -183,6 +161,7 @@ enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_con
     gnn_pids_limit_in(root, mounts, groups, &pids);
     out->pids_limit = pids.limit;
     out->pids_used = pids.used;
+    out->ancestor_limit_bytes = gnn_memory_limit_in(root, mounts, groups);
     if (v1_memory)
         use_v1(root, &memory, true, out);
     if (v1_io)

@@ -5,6 +5,7 @@
 #include "harness/figure/axes.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
+#include "harness/record/summary.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -319,6 +320,12 @@ static const char *cap_of(const struct gnn_run_record *run)
     return run->cap_enforcement;
 }
 
+static const char *inherited_of(const struct gnn_run_record *run)
+{
+    return gnn_run_inherited_bytes(run) == GNN_UNKNOWN ? NULL
+                                                       : gnn_kv_get(&run->environment, GNN_ENVIRONMENT_INHERITED);
+}
+
 /* Explains the words that stand in place of numbers. */
 static void say_words(struct caption *c, const struct gnn_paper_figure *figure)
 {
@@ -350,6 +357,7 @@ static void say_machine(struct caption *c, const struct gnn_paper_figure *figure
     say_all_bytes(c, figure, find_all(figure, start_of, told) > 0 ? ", device readahead " : ". Device readahead ",
                   readahead_of);
     say_all(c, figure, ". Memory limit: ", cap_of);
+    say_all_bytes(c, figure, ". Memory limit inherited from the container or control group: ", inherited_of);
 }
 
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)

@@ -3,6 +3,7 @@
 #include "harness/record/plot.h"
 
 #include "harness/base/plain_text.h"
+#include "harness/base/units.h"
 #include "harness/record/gnuplot.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
@@ -512,6 +513,25 @@ static enum gnn_status make_dir(const char *dir, struct gnn_err *err)
                     "--plot %s: %s; name a folder you may write", dir, strerror(errno));
 }
 
+/* Runs under a container's memory limit and runs without it are no comparison of systems. */
+static enum gnn_status check_limits(const struct gnn_run_record *runs, uint32_t count, struct gnn_err *err)
+{
+    char bytes[32];
+    const uint64_t first_bytes = gnn_run_inherited_bytes(&runs[0]);
+    for (uint32_t i = 1; i < count; i++) {
+        const uint64_t next_bytes = gnn_run_inherited_bytes(&runs[i]);
+        const bool first = first_bytes != GNN_UNKNOWN;
+        if (next_bytes != first_bytes)
+            return gnn_fail(err, GNN_EUSAGE,
+                            "run %" PRId64 " inherited a memory limit of %s from its container or control group, and "
+                            "run %" PRId64 " did not: name runs with one inherited limit",
+                            runs[first ? 0 : i].run_id,
+                            gnn_format_bytes(first ? first_bytes : next_bytes, bytes, sizeof bytes),
+                            runs[first ? i : 0].run_id);
+    }
+    return GNN_OK;
+}
+
 enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count, const char *out_dir,
                                     struct gnn_err *err)
 {
@@ -519,6 +539,7 @@ enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t 
         return gnn_fail(err, GNN_EFORMAT, "no finished runs: nothing to draw");
     if (count > RUNS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%u runs in one picture, at most %d: name fewer", count, RUNS_MAX);
+    GNN_TRY(check_limits(runs, count, err));
     GNN_TRY(make_dir(out_dir, err));
     struct comparison *comparison;
     GNN_NEW(comparison, 1, err, "picture");

@@ -10,8 +10,9 @@
  * out_dir and writes epoch-time.{dat,gp,png,svg} and stage-split.{dat,gp,png,svg}. The .gp needs only its .dat, so it
  * can be edited and run again.
  *
- * GNN_EFORMAT: there is nothing to draw, or a series would be empty. GNN_EUSAGE: too many runs or series. GNN_ENOTSUP:
- * gnuplot is missing (package gnuplot-nox). Errors of files. */
+ * GNN_EFORMAT: there is nothing to draw, or a series would be empty. GNN_EUSAGE: there are too many runs or series, or
+ * runs differ in their inherited memory limit. GNN_ENOTSUP: gnuplot is missing (package gnuplot-nox). Errors of
+ * files. */
 GNN_MUST_CHECK enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count,
                                                    const char *out_dir, struct gnn_err *err);
 

@@ -213,6 +213,7 @@ static const struct {
     {"compute", "compute"},
     {"memory", "cap_bytes"},
     {"memory", "cap_enforcement"},
+    {GNN_ENVIRONMENT_INHERITED, "inherited"},
     {"batch", "batch_size"},
     {"fanout", "fanout"},
     {"cold", "cold_observed"},
@@ -253,13 +254,20 @@ static void append(char sql[GNN_SQL_BYTES], const char *format, ...)
     assert(used + (size_t)length < GNN_SQL_BYTES); /* GNN_CHOICES_MAX conditions fit */
 }
 
+/* As gnn_run_inherited_bytes: of a run whose own limit is enforced, none. */
+static const char inherited[] =
+    "CASE WHEN cap_bytes IS NULL OR cap_enforcement = '" GNN_CAP_IN_PROGRAM "' THEN (SELECT i.value FROM environment i "
+    "WHERE i.run_id = runs.run_id AND i.key = '" GNN_ENVIRONMENT_INHERITED "') END";
+
 /* Repetitions made by another build are another comparison: the revision has to be the same. */
 static void comparison_sql(const struct gnn_db_choice *choice, char sql[GNN_SQL_BYTES])
 {
     sql[0] = '\0';
-    append(sql, "WITH finished AS (SELECT runs.*, environment.value AS revision FROM runs LEFT JOIN environment "
-                "ON environment.run_id = runs.run_id AND key = 'build.revision' "
-                "WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot', 'invalid')");
+    append(sql,
+           "WITH finished AS (SELECT runs.*, environment.value AS revision, %s AS inherited FROM runs LEFT JOIN "
+           "environment ON environment.run_id = runs.run_id AND key = 'build.revision' "
+           "WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot', 'invalid')",
+           inherited);
     for (uint32_t i = 0; i < choice->where.count; i++) {
         const char *const column = column_of(choice->where.items[i].key);
         if (column != NULL)

@@ -145,6 +145,10 @@ struct gnn_run_record {
 #define GNN_ENVIRONMENT_FLOOR "floor.profile"
 #define GNN_ENVIRONMENT_CALIBRATED "floor.calibrated" /* when that profile was measured, if it is known */
 
+/* Key of the environment: memory limit that the run's process inherited from its container or control group
+ * (results/schema.sql). Absent if there is none. */
+#define GNN_ENVIRONMENT_INHERITED "memory.inherited_limit_bytes"
+
 /* cap_enforcement of a memory limit that only the program's own allocations observe. */
 #define GNN_CAP_IN_PROGRAM "in-program"
 
@@ -227,8 +231,9 @@ struct gnn_db_choice {
 /* Selects the latest comparison: all finished runs with the workload of the newest finished run, of all systems and
  * seeds. Oldest first, at most `max`. gnn_run_series_open groups repetitions.
  *
- * The workload here is dataset, scale, dim, model, variant, tag, world, profile, compute, memory limit, batch size,
- * fan-out, cold state, device limits and build. GNN_EUSAGE: more than GNN_CHOICES_MAX conditions. */
+ * The workload here is dataset, scale, dim, model, variant, tag, world, profile, compute, memory limit, the inherited
+ * memory limit (gnn_run_inherited_bytes), batch size, fan-out, cold state, device limits and build. GNN_EUSAGE: more
+ * than GNN_CHOICES_MAX conditions. */
 GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct gnn_db_choice *choice, uint32_t max,
                                                  int64_t *ids, uint32_t *count, struct gnn_err *err);
 

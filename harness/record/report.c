@@ -105,7 +105,7 @@ static void grid_print(const struct grid *grid, enum gnn_report_style style, FIL
 static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
 {
     grid_set(grid, column, "%.40s%s%.20s%s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant,
-             gnn_run_cap_not_enforced(run) ? " (limit not enforced)" : "");
+             gnn_run_limit_mark(run));
 }
 
 /* How far from the least a run is (docs/floor.md): a column each where some run tells. */
@@ -433,6 +433,21 @@ static void print_all_conditions(const struct gnn_run_record *runs, uint32_t cou
     print_conditions(&runs[first], &runs[count - 1], first == 0, shared, out);
 }
 
+/* Names a memory limit that makes a run unlike others. */
+static void print_limit_note(const struct gnn_run_record *run, FILE *out)
+{
+    char text[TEXT_BYTES];
+    const uint64_t inherited_bytes = gnn_run_inherited_bytes(run);
+    if (inherited_bytes != GNN_UNKNOWN)
+        (void)fprintf(out,
+                      "run %" PRId64 " inherited a memory limit of %s from its container or control group: do not "
+                      "compare it with runs without this limit\n",
+                      run->run_id, bytes_text(inherited_bytes, text));
+    else if (gnn_run_cap_not_enforced(run))
+        (void)fprintf(out, "run %" PRId64 " had the whole machine's page cache: do not compare it with other runs\n",
+                      run->run_id);
+}
+
 static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
 {
     print_all_conditions(runs, count, out);
@@ -447,10 +462,7 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
         (void)fprintf(out, "run %" PRId64 " is %s: %s\n", runs[i].run_id, gnn_run_status_name(runs[i].status), reasons);
     }
     for (uint32_t i = 0; i < count; i++)
-        if (gnn_run_cap_not_enforced(&runs[i]))
-            (void)fprintf(out,
-                          "run %" PRId64 " had the whole machine's page cache: do not compare it with other runs\n",
-                          runs[i].run_id);
+        print_limit_note(&runs[i], out);
 }
 
 /* Where some system's runs are not all of one configuration, or the systems differ in an option: which repeat each

@@ -137,15 +137,21 @@ static void print_io(const struct gnn_run_record *run, FILE *out)
 
 static void print_memory(const struct gnn_run_record *run, FILE *out)
 {
+    const uint64_t inherited_bytes = gnn_run_inherited_bytes(run);
+    const bool whole_machine = gnn_run_cap_not_enforced(run) && inherited_bytes == GNN_UNKNOWN;
     char text[256], peak[TEXT_BYTES], cap[TEXT_BYTES];
     if (run->counters.peak_memory_bytes == GNN_UNKNOWN && run->cap_bytes == GNN_UNKNOWN)
         return;
-    if (run->cap_bytes == GNN_UNKNOWN)
-        (void)snprintf(text, sizeof text, "peak %s, no limit", bytes_text(run->counters.peak_memory_bytes, peak));
-    else
-        (void)snprintf(text, sizeof text, "peak %s, limit %s (%s)%s", bytes_text(run->counters.peak_memory_bytes, peak),
-                       bytes_text(run->cap_bytes, cap), or_dash(run->cap_enforcement),
-                       gnn_run_cap_not_enforced(run) ? ", not enforced: the page cache had the whole machine" : "");
+    size_t used = (size_t)snprintf(text, sizeof text, "peak %s", bytes_text(run->counters.peak_memory_bytes, peak));
+    if (run->cap_bytes != GNN_UNKNOWN)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", limit %s (%s)%s", bytes_text(run->cap_bytes, cap),
+                                 or_dash(run->cap_enforcement),
+                                 whole_machine ? ", not enforced: the page cache had the whole machine" : "");
+    if (inherited_bytes != GNN_UNKNOWN)
+        (void)snprintf(text + used, sizeof text - used, ", limit %s (inherited from the container or control group)",
+                       bytes_text(inherited_bytes, cap));
+    else if (run->cap_bytes == GNN_UNKNOWN)
+        (void)snprintf(text + used, sizeof text - used, ", no limit");
     print_line("memory", text, out);
 }
 

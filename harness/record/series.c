@@ -3,6 +3,7 @@
 
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/record/summary.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No option has this name, so no comparison leaves it free. */
+#define INHERITED "inherited-memory"
+
 enum { DIGEST_SHOWN = 8, VALUE_SHOWN = 40 };
 
 /* What is asked of the columns, which know more than the options: a directory's scale, a run's own start. The caption
  * tells them. */
-static const char *const told[] = {"dataset", "scale",      "dim",    "model", "world",
-                                   "profile", "compute",    "memory", "cap",   "batch",
-                                   "fanout",  "device-bps", "cold",   "io",    "device-iops"};
+static const char *const told[] = {"dataset",    "scale",  "dim",     "model",      "world", "profile",
+                                   "compute",    "memory", INHERITED, "cap",        "batch", "fanout",
+                                   "device-bps", "cold",   "io",      "device-iops"};
 /* Where a run is told, or what only chooses among repetitions; `preset` has set other options. */
 static const char *const ignored[] = {"db",   "json", "details", "quiet",  "trace-loss", "bound",
                                       "seed", "data", "preset",  "system", "sample-only"};
@@ -63,6 +67,10 @@ static enum gnn_status set_columns(const struct gnn_run_record *run, struct gnn_
     GNN_TRY(gnn_kv_set(out, "compute", text_or_null(run->compute), err));
     GNN_TRY(gnn_kv_set(out, "memory",
                        run->cap_bytes == GNN_UNKNOWN ? "none" : gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
+                       err));
+    const uint64_t inherited_bytes = gnn_run_inherited_bytes(run);
+    GNN_TRY(gnn_kv_set(out, INHERITED,
+                       inherited_bytes == GNN_UNKNOWN ? "none" : gnn_format_bytes(inherited_bytes, bytes, sizeof bytes),
                        err));
     GNN_TRY(gnn_kv_set(out, "cap", text_or_null(run->cap_enforcement), err));
     GNN_TRY(set_count(out, "batch", run->batch_size, err));

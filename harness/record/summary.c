@@ -33,6 +33,21 @@ bool gnn_run_cap_not_enforced(const struct gnn_run_record *run)
     return run->cap_bytes != GNN_UNKNOWN && strcmp(run->cap_enforcement, GNN_CAP_IN_PROGRAM) == 0;
 }
 
+uint64_t gnn_run_inherited_bytes(const struct gnn_run_record *run)
+{
+    const char *const text = gnn_kv_get(&run->environment, GNN_ENVIRONMENT_INHERITED);
+    if (text == NULL || (run->cap_bytes != GNN_UNKNOWN && !gnn_run_cap_not_enforced(run)))
+        return GNN_UNKNOWN;
+    return strtoull(text, NULL, 10);
+}
+
+const char *gnn_run_limit_mark(const struct gnn_run_record *run)
+{
+    if (gnn_run_cap_not_enforced(run))
+        return " (limit not enforced)";
+    return gnn_run_inherited_bytes(run) != GNN_UNKNOWN ? " (limit inherited)" : "";
+}
+
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums)
 {
     uint32_t count = 0;
@@ -284,15 +299,19 @@ static void say(char *text, size_t text_bytes, const char *format, ...)
 static void say_cap(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
     char bytes[32];
-    if (run->cap_bytes == GNN_UNKNOWN) {
+    const uint64_t inherited_bytes = gnn_run_inherited_bytes(run);
+    if (run->cap_bytes != GNN_UNKNOWN)
+        say(text, text_bytes, "memory limit %s (%s%s)", gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
+            gnn_run_cap_not_enforced(run) && inherited_bytes == GNN_UNKNOWN
+                ? "not enforced; the page cache has the whole machine"
+            : gnn_run_cap_not_enforced(run)   ? "not enforced"
+            : run->cap_enforcement[0] == '\0' ? "enforcement unknown"
+                                              : run->cap_enforcement,
+            run->cap_swap_bytes != GNN_UNKNOWN && run->cap_swap_bytes > 0 ? ", swap allowed" : "");
+    if (inherited_bytes != GNN_UNKNOWN)
+        say(text, text_bytes, "memory limit %s (inherited)", gnn_format_bytes(inherited_bytes, bytes, sizeof bytes));
+    else if (run->cap_bytes == GNN_UNKNOWN)
         say(text, text_bytes, "no memory limit");
-        return;
-    }
-    say(text, text_bytes, "memory limit %s (%s%s)", gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
-        gnn_run_cap_not_enforced(run)     ? "not enforced; the page cache has the whole machine"
-        : run->cap_enforcement[0] == '\0' ? "enforcement unknown"
-                                          : run->cap_enforcement,
-        run->cap_swap_bytes != GNN_UNKNOWN && run->cap_swap_bytes > 0 ? ", swap allowed" : "");
 }
 
 static void say_storage(const struct gnn_run_record *run, char *text, size_t text_bytes)

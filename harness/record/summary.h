@@ -13,6 +13,14 @@ bool gnn_run_withholds_times(const struct gnn_run_record *run);
  * picture compares it with another. */
 bool gnn_run_cap_not_enforced(const struct gnn_run_record *run);
 
+/* Returns the memory limit that the run's page cache had from its container or control group, or GNN_UNKNOWN. A limit
+ * that a control group enforces for the run itself is smaller, and then decides. Runs that differ in this limit are
+ * never compared. */
+uint64_t gnn_run_inherited_bytes(const struct gnn_run_record *run);
+
+/* Returns " (limit not enforced)" or " (limit inherited)" for the name of a system in a table, or "". */
+const char *gnn_run_limit_mark(const struct gnn_run_record *run);
+
 /* Sums the epochs' stages by name, in pipeline order, into sums[0 .. GNN_RECORD_STAGES_MAX), and returns their number.
  * A sum with an unknown term is unknown; workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);

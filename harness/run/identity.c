@@ -2,10 +2,12 @@
 #include "harness/run/identity.h"
 
 #include "harness/base/data_dirs.h"
+#include "harness/base/own_groups.h"
 #include "harness/run/record_fill.h"
 #include "harness/world/profile.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +62,18 @@ static void modelled_profile(const struct gnn_run_config *config, char *name, si
         *slash = '\0';
 }
 
+/* Adds the memory limit of this process's container or control group if the run has no limit of its own. */
+static void add_inherited(struct gnn_checksum *sum, const struct gnn_run_config *config)
+{
+    const bool own = config->memory_bytes != 0 && config->cap_kind == GNN_CAP_CGROUP;
+    const uint64_t bytes = own || config->world != GNN_WORLD_MEASURED ? GNN_UNKNOWN : gnn_inherited_memory_bytes();
+    char text[32];
+    if (bytes == GNN_UNKNOWN)
+        return;
+    (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
+    add_pair(sum, "memory.inherited", text);
+}
+
 static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_config *config, enum gnn_identity what,
                                struct gnn_err *err)
 {
@@ -71,6 +85,7 @@ static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_co
             add_pair(sum, all.items[i].key, all.items[i].value);
     }
     gnn_kv_clear(&all);
+    add_inherited(sum, config);
     GNN_NEXT(status, add_profile(sum, config->profile, err));
     if (status != GNN_OK || what == GNN_IDENTITY_WORKLOAD)
         return status;

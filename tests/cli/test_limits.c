@@ -115,12 +115,66 @@ static void a_limit_of_the_address_space_fails_a_run(void **state)
                       cases[i].part, cases[i].words);
 }
 
+/* ---- memory ---- */
+
+static json_t *run_in(const struct tiny_runs *t, const char *group, const char *words)
+{
+    char run[RUN_MAX];
+    struct process_result r =
+        process_shell("%s%s%s; exec %s --system gnndrive %s", group == NULL ? ":" : "echo 0 >",
+                      group == NULL ? "" : group, group == NULL ? "" : "/cgroup.procs", usual(t, run), words);
+    process_expect(r, 0, "", words);
+    return tiny_runs_last(t);
+}
+
+static const char *environment_of(const json_t *run, const char *key)
+{
+    return tiny_runs_text(json_object_get(run, "environment"), key);
+}
+
+/* Three runs: without a limit, with that of the group, and with one of its own below that. */
+static void an_inherited_memory_limit_is_recorded(void **state)
+{
+    static const char key[] = "memory.inherited_limit_bytes", identity[] = "run.identity";
+    const struct tiny_runs *const t = *state;
+    char group[256];
+    if (SANITIZERS_SHADOW_PERCENT > 0)
+        skip_test("a sanitizer's shadow does not fit the limit");
+    need_group("memory",
+               access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0 ? "memory.max" : "memory.limit_in_bytes", "200M",
+               group);
+    json_t *const wide = run_in(t, NULL, ""), *const inner = run_in(t, group, "");
+    const bool limited = environment_of(wide, key)[0] != '\0'; /* the tests live in a container themselves */
+    assert_string_equal(environment_of(inner, key), "209715200");
+    assert_true(json_is_null(json_object_get(inner, "cap_bytes")));
+    assert_string_not_equal(environment_of(wide, identity), environment_of(inner, identity));
+    struct process_result r = process_shell("%s report --last 2 --db %s", process_program(), t->db);
+    const char *const parts[] = {"memory limit 200 MiB (inherited)", "gnndrive (limit inherited)",
+                                 limited ? "inherited" : "no memory limit", "inherited-memory=200 MiB", NULL};
+    process_expect_all(&r, 0, parts);
+    process_free(&r);
+    if (t->confined) {
+        json_t *const own = run_in(t, NULL, "--memory 100M"), *const both = run_in(t, group, "--memory 100M");
+        assert_string_equal(environment_of(both, key), "209715200");
+        assert_string_equal(environment_of(own, identity), environment_of(both, identity));
+        json_decref(own);
+        json_decref(both);
+    }
+    json_decref(wide);
+    json_decref(inner);
+    /* The parameters alone take more than the limit. */
+    json_t *const killed = run_in(t, group, "--hidden 4096 --fanout 5,5,5");
+    tiny_runs_expect_reason(killed, "oom", "it does not fit into 200 MiB, the memory limit of its container");
+    assert_int_equal(rmdir(group), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pids_limit_fails_a_run),
         cmocka_unit_test(a_limit_of_the_user_fails_a_run),
         cmocka_unit_test(a_limit_of_the_address_space_fails_a_run),
+        cmocka_unit_test(an_inherited_memory_limit_is_recorded),
     };
     return cmocka_run_group_tests(tests, tiny_runs_set_up, tiny_runs_tear_down);
 }

@@ -372,6 +372,20 @@ static void other_errors_of_a_thread_are_memory(void **state)
     assert_true(gnn_thread_stack_bytes() >= 16384);
 }
 
+/* memory.high keeps the page cache as small as memory.max does. */
+static void the_tightest_memory_limit_is_inherited(void **state)
+{
+    const struct machine *machine = *state;
+    put_v2(machine, "0::/user/run.scope\n");
+    put_group(machine, "/user", "io memory\n", "io memory\n", "", "1073741824\n");
+    put_group(machine, "/user/run.scope", "io memory\n", "", "77\n", "max\n");
+    assert_int_equal(detect(machine, 77).ancestor_limit_bytes, 1 << 30);
+    put(machine, "sys/fs/cgroup/user/run.scope/memory.high", "536870912\n");
+    assert_int_equal(detect(machine, 77).ancestor_limit_bytes, 1 << 29);
+    put(machine, "sys/fs/cgroup/user/memory.max", "268435456\n");
+    assert_int_equal(detect(machine, 77).ancestor_limit_bytes, 1 << 28);
+}
+
 static void hybrid_prefers_v1(void **state)
 {
     const struct machine *machine = *state;
@@ -489,6 +503,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(limited_group_is_not_escaped, build, demolish),
         cmocka_unit_test_setup_teardown(no_memory_controller, build, demolish),
         cmocka_unit_test_setup_teardown(limits_of_processes_are_found, build, demolish),
+        cmocka_unit_test_setup_teardown(the_tightest_memory_limit_is_inherited, build, demolish),
         cmocka_unit_test_setup_teardown(a_refused_thread_names_its_limit, build, demolish),
         cmocka_unit_test_setup_teardown(threads_of_this_user_are_counted, build, demolish),
         cmocka_unit_test(other_errors_of_a_thread_are_memory),

@@ -629,11 +629,49 @@ static void start_unknown(struct gnn_run_record *run)
     run->cold_observed = -1;
 }
 
+static void no_limit(struct gnn_run_record *run)
+{
+    run->cap_bytes = GNN_UNKNOWN;
+}
+
+static void inherit(struct gnn_run_record *run, const char *bytes)
+{
+    struct gnn_err err = {0};
+    must(gnn_kv_set(&run->environment, GNN_ENVIRONMENT_INHERITED, bytes, &err), &err);
+}
+
+static void limit_inherited(struct gnn_run_record *run)
+{
+    no_limit(run);
+    inherit(run, "41943040");
+}
+
+static void other_limit_inherited(struct gnn_run_record *run)
+{
+    no_limit(run);
+    inherit(run, "83886080");
+}
+
+static void limit_in_program_and_inherited(struct gnn_run_record *run)
+{
+    limit_in_program(run);
+    inherit(run, "41943040");
+}
+
+/* The run's own limit is smaller than the inherited one, so the latter does not matter. */
+static void limits_of_both_kinds(struct gnn_run_record *run)
+{
+    inherit(run, "41943040");
+}
+
 /* Each of these alone makes runs unlike. */
 static void a_comparison_has_one_limit_and_one_start(void **state)
 {
     static const struct gnn_db_choice newest = {.series = ""};
-    static void (*const changes[])(struct gnn_run_record * run) = {limit_in_program, start_warm, start_unknown};
+    static void (*const changes[])(struct gnn_run_record * run) = {
+        limit_in_program, start_warm,      start_unknown,         limit_in_program_and_inherited,
+        no_limit,         limit_inherited, other_limit_inherited,
+    };
     struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
     struct gnn_err err = {0};
     int64_t ids[8];
@@ -645,8 +683,26 @@ static void a_comparison_has_one_limit_and_one_start(void **state)
         assert_int_equal(count, 1);
         assert_int_equal(ids[0], changed);
     }
-    const int64_t last = store_changed(db, change_nothing);
+    const int64_t last = store_changed(db, limits_of_both_kinds);
     must(gnn_db_comparison(db, &newest, 8, ids, &count, &err), &err);
+    assert_int_equal(count, 2);
+    assert_int_equal(ids[0], 1);
+    assert_int_equal(ids[1], last);
+    gnn_db_close(db);
+}
+
+/* Not even a comparison of memory limits has runs under an inherited one beside others. */
+static void an_inherited_limit_is_in_no_series(void **state)
+{
+    static const struct gnn_db_choice memory = {.series = "memory"};
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_err err = {0};
+    int64_t ids[8];
+    uint32_t count;
+    (void)store_changed(db, change_nothing);
+    (void)store_changed(db, limit_inherited);
+    const int64_t last = store_changed(db, no_limit);
+    must(gnn_db_comparison(db, &memory, 8, ids, &count, &err), &err);
     assert_int_equal(count, 2);
     assert_int_equal(ids[0], 1);
     assert_int_equal(ids[1], last);
@@ -730,6 +786,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(running_rows_of_the_living_stay, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(comparison_takes_what_compares, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(a_comparison_has_one_limit_and_one_start, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(an_inherited_limit_is_in_no_series, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(merging_keeps_runs_of_other_processes, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(writing_errors_are_told, make_db_dir, remove_db_dir),
     };

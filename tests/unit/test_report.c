@@ -708,6 +708,59 @@ static void a_cap_that_nothing_enforced_is_marked(void **state)
     free(split);
 }
 
+/* A run without a limit of its own in a container that has one is marked in tables and named in the caption. No picture
+ * has it beside runs that have the whole machine. */
+static void an_inherited_limit_is_marked(void **state)
+{
+    struct pictures *place = *state;
+    struct gnn_run_record runs[2];
+    struct gnn_err err = {0};
+    int64_t ids[2];
+    for (int i = 0; i < 2; i++) {
+        fake_run(&runs[i], "pygplus", 6, 1, 1);
+        runs[i].cap_bytes = GNN_UNKNOWN;
+        (void)snprintf(runs[i].cap_enforcement, sizeof runs[i].cap_enforcement, "none");
+    }
+    must(gnn_kv_set(&runs[1].environment, GNN_ENVIRONMENT_INHERITED, "41943040", &err), &err);
+    assert_int_equal(gnn_run_inherited_bytes(&runs[0]), GNN_UNKNOWN);
+    assert_int_equal(gnn_run_inherited_bytes(&runs[1]), 41943040);
+    char *text = report_text(runs, 2, GNN_REPORT_TEXT);
+    must_show(text, "pygplus (limit inherited)  papers100m sage ");
+    must_show(text, "fan-out 10,10,10, no memory limit, cold start");
+    must_show(text, "fan-out 10,10,10, memory limit 40.0 MiB (inherited), cold start");
+    must_show(text, "inherited a memory limit of 40.0 MiB from its container or control group: do not compare it");
+    must_show(text, "pygplus inherited-memory=none: run 0\npygplus inherited-memory=40.0 MiB: run 0\n");
+    free(text);
+    for (int i = 0; i < 2; i++)
+        ids[i] = store(place->handle, &runs[i]);
+    for (int i = 0; i < 2; i++) {
+        const int64_t swapped[] = {ids[i], ids[1 - i]};
+        err = (struct gnn_err){0};
+        assert_int_equal(plot(place, swapped, 2, &err), GNN_EUSAGE);
+        must_show(err.message, "run 2 inherited a memory limit of 40.0 MiB from its container or control group, and "
+                               "run 1 did not");
+    }
+}
+
+/* Its own limit decides, unless nothing but the program observes it. */
+static void an_inherited_limit_above_a_runs_own(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    char caption[GNN_CAPTION_BYTES];
+    fake_run(&run, "pygplus", 6, 1, 1);
+    must(gnn_kv_set(&run.environment, GNN_ENVIRONMENT_INHERITED, "1073741824", &err), &err);
+    assert_int_equal(gnn_run_inherited_bytes(&run), GNN_UNKNOWN);
+    gnn_run_caption(&run, caption, sizeof caption);
+    must_show(caption, "memory limit 320 MiB (cgroup-v1), cold start");
+    (void)snprintf(run.cap_enforcement, sizeof run.cap_enforcement, "in-program");
+    assert_int_equal(gnn_run_inherited_bytes(&run), 1 << 30);
+    gnn_run_caption(&run, caption, sizeof caption);
+    must_show(caption, "memory limit 320 MiB (not enforced), memory limit 1.00 GiB (inherited), cold start");
+    gnn_run_record_free(&run);
+}
+
 static void nothing_to_draw_is_an_error(void **state)
 {
     struct pictures *place = *state;
@@ -773,6 +826,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(a_cap_that_nothing_enforced_is_marked, make_pictures, remove_pictures),
+        cmocka_unit_test_setup_teardown(an_inherited_limit_is_marked, make_pictures, remove_pictures),
+        cmocka_unit_test(an_inherited_limit_above_a_runs_own),
         cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(missing_gnuplot_is_told, make_pictures, remove_pictures),
     };

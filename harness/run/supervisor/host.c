@@ -72,10 +72,20 @@ static enum gnn_status check_groups(const struct gnn_run_host *host, bool capped
     return GNN_OK;
 }
 
+/* Records the memory limit that every process here has, whatever --memory is. */
+static enum gnn_status record_inherited(struct gnn_run_record *run, struct gnn_err *err)
+{
+    const uint64_t bytes = gnn_inherited_memory_bytes();
+    if (bytes == GNN_UNKNOWN)
+        return GNN_OK;
+    return gnn_kv_setf(&run->environment, err, GNN_ENVIRONMENT_INHERITED, "%" PRIu64, bytes);
+}
+
 static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
 {
     const struct gnn_run_config *const c = host->config;
     const bool capped = c->memory_bytes != 0 && c->cap_kind == GNN_CAP_CGROUP;
+    GNN_TRY(record_inherited(run, err));
     GNN_TRY(gnn_confine_detect(&host->confine, err));
     GNN_TRY(check_groups(host, capped, c->device_bps != 0 || c->device_iops != 0, err));
     if (c->memory_bytes != 0 && !capped)

@@ -4,11 +4,13 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
+#include "harness/base/own_groups.h"
 #include "harness/base/plain_text.h"
 #include "harness/base/thread_limits.h"
 #include "harness/base/units.h"
 #include "harness/dataset/blocks.h"
 #include "harness/measure/environment.h"
+#include "harness/record/summary.h"
 #include "harness/run/floor.h"
 #include "harness/run/identity.h"
 #include "harness/run/machine.h"
@@ -431,21 +433,36 @@ static int reap(struct supervision *s)
 
 #define END(run, end, ...) ((run)->status = (end), gnn_run_record_reason((run), __VA_ARGS__))
 
+/* Names the limit that the worker did not fit into: its own, the container's, or the machine's memory. */
+static void judge_oom_killed(struct supervision *s, const char *who)
+{
+    char cap[32];
+    uint32_t device;
+    const uint64_t inherited_bytes = gnn_run_inherited_bytes(s->run);
+    const bool own = s->config.memory_bytes != 0 && s->config.cap_kind == GNN_CAP_CGROUP;
+    const bool driver = !s->opened && gnn_compute_is_cuda(&s->config, &device);
+    const uint64_t limit_bytes = own                              ? s->config.memory_bytes
+                                 : inherited_bytes != GNN_UNKNOWN ? inherited_bytes
+                                                                  : gnn_physical_bytes();
+    END(s->run, GNN_RUN_OOM, "the kernel killed %s%s: it does not fit into %s%s%s", who,
+        driver ? " as it opened (a GPU's driver takes memory of the host too)" : "",
+        gnn_format_bytes(limit_bytes, cap, sizeof cap),
+        own                              ? "; raise --memory"
+        : inherited_bytes != GNN_UNKNOWN ? ", the memory limit of its container or control group; raise that limit"
+                                         : ", the memory of this machine",
+        s->config.workers > 1 ? " or lower --workers" : "");
+}
+
 static void judge_killed(struct supervision *s, int wait_status)
 {
     struct gnn_run_record *const run = s->run;
-    char who[48] = "the worker", cap[32];
+    char who[48] = "the worker";
     if (s->rank_lost) { /* the others, the one that reports to this process among them, were killed after it */
         wait_status = s->lost.wait_status;
         (void)snprintf(who, sizeof who, "worker %u of %u", s->lost.rank, s->config.workers);
     }
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
-        uint32_t device;
-        const bool driver = !s->opened && gnn_compute_is_cuda(&s->config, &device);
-        END(run, GNN_RUN_OOM, "the kernel killed %s%s: it does not fit into %s; raise --memory%s", who,
-            driver ? " as it opened (a GPU's driver takes memory of the host too)" : "",
-            gnn_format_bytes(s->config.memory_bytes, cap, sizeof cap),
-            s->config.workers > 1 ? " or lower --workers" : "");
+        judge_oom_killed(s, who);
         return;
     }
     run->status = GNN_RUN_FAILED;
