@@ -90,6 +90,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- 'memory.inherited_limit_bytes': smallest memory limit of the control groups that the
                           -- program was started in, such as a container's; exists if it is below the physical memory
                           --
+                          -- 'dataset.shared': when another measured run used the same dataset, 'start', 'end' or
+                          -- 'start and end' of this run. Missing: none was seen then
+                          --
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
                           --

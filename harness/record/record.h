@@ -137,6 +137,8 @@ struct gnn_run_record {
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
 /* Key of the environment: minimum reads of the run's mini-batches (results/schema.sql). */
 #define GNN_ENVIRONMENT_BOUND "bound.bytes"
+/* Key of the environment: when another measured run used the dataset of this one: "start", "end" or "start and end". */
+#define GNN_ENVIRONMENT_SHARED "dataset.shared"
 /* Minimum time of an epoch, and the two parts of which it is the larger (docs/floor.md). Each is absent if unknown. */
 #define GNN_FIGURE_FLOOR "floor_ns"
 #define GNN_FIGURE_FLOOR_DEVICE "floor_device_ns"

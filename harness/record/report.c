@@ -448,6 +448,17 @@ static void print_limit_note(const struct gnn_run_record *run, FILE *out)
                       run->run_id);
 }
 
+static void print_shared(const struct gnn_run_record *runs, uint32_t count, FILE *out)
+{
+    char when[32];
+    for (uint32_t i = 0; i < count; i++)
+        if (gnn_run_shared_dataset(&runs[i]) != NULL)
+            (void)fprintf(out,
+                          "run %" PRId64 ": another run used the same dataset at the %s of this run, which may change "
+                          "its times\n",
+                          runs[i].run_id, gnn_text_plain(gnn_run_shared_dataset(&runs[i]), when, sizeof when));
+}
+
 static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
 {
     print_all_conditions(runs, count, out);
@@ -463,6 +474,7 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
     }
     for (uint32_t i = 0; i < count; i++)
         print_limit_note(&runs[i], out);
+    print_shared(runs, count, out);
 }
 
 /* Where some system's runs are not all of one configuration, or the systems differ in an option: which repeat each

@@ -201,6 +201,17 @@ static void print_shares(const struct gnn_run_record *run, FILE *out)
         print_line("time", text, out);
 }
 
+static void print_note(const struct gnn_run_record *run, FILE *out)
+{
+    char text[128], when[32];
+    const char *const shared = gnn_run_shared_dataset(run);
+    if (shared == NULL)
+        return;
+    (void)snprintf(text, sizeof text, "another run used the same dataset at the %s of this run",
+                   gnn_text_plain(shared, when, sizeof when));
+    print_line("note", text, out);
+}
+
 void gnn_report_run(const struct gnn_run_record *run, FILE *out)
 {
     char caption[GNN_CAPTION_BYTES], name[2 * GNN_NAME_MAX];
@@ -216,5 +227,6 @@ void gnn_report_run(const struct gnn_run_record *run, FILE *out)
     gnn_run_caption(run, caption, sizeof caption);
     gnn_text_make_plain(caption);
     print_line("conditions", caption, out);
+    print_note(run, out);
     gnn_report_stages(run, 1, GNN_REPORT_TEXT, out);
 }

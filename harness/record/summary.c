@@ -48,6 +48,11 @@ const char *gnn_run_limit_mark(const struct gnn_run_record *run)
     return gnn_run_inherited_bytes(run) != GNN_UNKNOWN ? " (limit inherited)" : "";
 }
 
+const char *gnn_run_shared_dataset(const struct gnn_run_record *run)
+{
+    return gnn_kv_get(&run->environment, GNN_ENVIRONMENT_SHARED);
+}
+
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums)
 {
     uint32_t count = 0;

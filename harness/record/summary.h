@@ -21,6 +21,10 @@ uint64_t gnn_run_inherited_bytes(const struct gnn_run_record *run);
 /* Returns " (limit not enforced)" or " (limit inherited)" for the name of a system in a table, or "". */
 const char *gnn_run_limit_mark(const struct gnn_run_record *run);
 
+/* Returns when another measured run used this one's dataset ("start", "end", "start and end"), or NULL if none was
+ * seen. */
+const char *gnn_run_shared_dataset(const struct gnn_run_record *run);
+
 /* Sums the epochs' stages by name, in pipeline order, into sums[0 .. GNN_RECORD_STAGES_MAX), and returns their number.
  * A sum with an unknown term is unknown; workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);

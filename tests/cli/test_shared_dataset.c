@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Other processes on the dataset of a measured run: what they bring into the page cache is seen in every epoch. */
+/* Other processes on the dataset of a measured run: what they bring into the page cache is seen in every epoch, runs
+ * see each other, and preparations and runs wait for each other. */
 #include "harness/measure/page_cache.h"
 #include "tests/support/hang.h"
 #include "tests/support/must.h"
@@ -7,6 +8,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -162,12 +164,104 @@ static void evaluations_are_no_readers(void **state)
     json_decref(record);
 }
 
+/* ---- runs ---- */
+
+/* Runs in the background are this one and `other`, which records into a database of its own; it never ends. */
+static pid_t start_other(const struct tiny_runs *t, const struct tiny_runs *other)
+{
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(
+        t, WORDS("--system", "gnndrive", "--evaluate", "never", "--no-cold", "--db", other->db, "--epochs", "100000"),
+        argv);
+    const pid_t pid = process_start(argv);
+    assert_true(tiny_runs_worker_of(pid) != 0); /* it has its share of the dataset */
+    return pid;
+}
+
+static void expect_shared(json_t *run, const char *when)
+{
+    assert_string_equal(tiny_runs_text(json_object_get(run, "environment"), "dataset.shared"), when);
+    json_decref(run);
+}
+
+/* The other one begins during the first run and goes on after it; a third begins and ends during the other one. */
+static void runs_on_one_dataset_see_each_other(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    struct tiny_runs other = *t;
+    int exit_status;
+    (void)snprintf(other.db, sizeof other.db, "%s/other.db", t->dir);
+    const pid_t run = tiny_runs_start_training(t, WORDS("--system", "gnndrive", "--evaluate", "never", LONG));
+    const pid_t longer = start_other(t, &other);
+    assert_int_equal(process_wait(run), 0);
+    expect_shared(tiny_runs_last(t), "end");
+    const char *const third[] = {"--system", "null", "--evaluate", "never", "--no-cold", NULL};
+    expect_shared(tiny_runs_json(t, third, &exit_status), "start and end");
+    struct process_result r = process_shell("%s report --last 1 --db %s", process_program(), t->db);
+    process_expect_all(&r, 0, WORDS("another run used the same dataset at the start and end of this run"));
+    process_free(&r);
+    assert_int_equal(kill(longer, SIGINT), 0);
+    assert_int_equal(process_wait(longer), 128 + SIGINT);
+    expect_shared(tiny_runs_last(&other), "start");
+    expect_shared(tiny_runs_json(t, third, &exit_status), ""); /* alone again */
+    expect_shared(tiny_runs_json(t, WORDS("--system", "null", "--world", "simulated", "--profile", "gnndrive-paper"),
+                                 &exit_status),
+                  "");
+}
+
+/* ---- preparations ---- */
+
+static struct timespec written(const char *path)
+{
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_mtim;
+}
+
+/* A width is not written before the run is over, whose last epoch wrote the end of its trace. */
+static void a_preparation_waits_for_a_run(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char trace[PATH], added[PATH];
+    (void)snprintf(trace, sizeof trace, "%s/first-epoch.trace", t->dir);
+    (void)snprintf(added, sizeof added, "%s/papers100m-1_4000/features-d7", t->data);
+    const pid_t run = tiny_runs_start_training(t, WORDS("--system", "gnndrive", "--evaluate", "never", LONG));
+    const pid_t preparation = process_start(WORDS(process_program(), "prepare", "papers100m", "--scale", "1/4000",
+                                                  "--dim", "7", "--data", t->data, "--quiet"));
+    assert_int_equal(process_wait(run), 0);
+    assert_int_equal(process_wait(preparation), 0);
+    const struct timespec last = written(trace), first = written(added);
+    assert_true(first.tv_sec > last.tv_sec || (first.tv_sec == last.tv_sec && first.tv_nsec >= last.tv_nsec));
+    expect_shared(tiny_runs_last(t), ""); /* who waits uses nothing */
+}
+
+/* Bash holds the dataset's lock as a preparation does. The run says that it waits. Then it runs, or a signal ends it,
+ * which leaves no record. */
+static void a_run_waits_for_a_preparation(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *then, *out;
+    } cases[] = {{"flock -u 9; wait $P; echo $?", "0\n1\n"}, {"kill -TERM $P; wait $P; echo $?", "143\n0\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct process_result r = process_shell(
+            "D=%s; R=%s; B=$D/waits%zu.db; exec 9<%s/papers100m-1_4000; flock 9; "
+            "$R run --system null --dataset papers100m --scale 1/4000 --data %s --db $B --evaluate never >$D/out "
+            "2>$D/said 9<&- & P=$!; for i in {1..60000}; do grep -q waiting $D/said && break; sleep 0.01; done; "
+            "cat $D/said >&2; %s; $R report --db $B --json 2>/dev/null | wc -l",
+            t->dir, process_program(), i, t->data, t->data, cases[i].then);
+        process_expect_all(&r, 0, WORDS("waiting for the preparation that changes it", cases[i].out));
+        assert_string_equal(r.out, cases[i].out);
+        process_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reader_of_a_capped_run_is_found),
-        cmocka_unit_test(a_reader_of_direct_files_is_found),
-        cmocka_unit_test(evaluations_are_no_readers),
+        cmocka_unit_test(a_reader_of_a_capped_run_is_found), cmocka_unit_test(a_reader_of_direct_files_is_found),
+        cmocka_unit_test(evaluations_are_no_readers),        cmocka_unit_test(runs_on_one_dataset_see_each_other),
+        cmocka_unit_test(a_preparation_waits_for_a_run),     cmocka_unit_test(a_run_waits_for_a_preparation),
     };
     return cmocka_run_group_tests_name("shared_dataset", tests, set_up, tiny_runs_tear_down);
 }

@@ -86,6 +86,33 @@ static char *run_text(const struct gnn_run_record *run)
     return text;
 }
 
+/* Another run on the same dataset is a note, in plain text whatever a database has there. */
+static void a_shared_dataset_is_a_note(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[2];
+    struct gnn_err err = {0};
+    fake_run(&runs[0], "pygplus", 60, 1, 1);
+    fake_run(&runs[1], "gnndrive", 10, 1, 1);
+    runs[0].run_id = 41;
+    runs[1].run_id = 42;
+    char *text = run_text(&runs[1]);
+    assert_null(strstr(text, "same dataset"));
+    free(text);
+    must(gnn_kv_set(&runs[1].environment, GNN_ENVIRONMENT_SHARED, "start\033[2J", &err), &err);
+    text = report_text(runs, 2, GNN_REPORT_TEXT);
+    must_show(text, "\nrun 42: another run used the same dataset at the start");
+    assert_null(strchr(text, '\033'));
+    assert_null(strstr(text, "run 41: another"));
+    free(text);
+    text = run_text(&runs[1]);
+    must_show(text, "\n  note            another run used the same dataset at the start");
+    assert_null(strchr(text, '\033'));
+    free(text);
+    gnn_run_record_free(&runs[0]);
+    gnn_run_record_free(&runs[1]);
+}
+
 /* The first epoch and the later ones apart; conditions broken at blanks; without a number the reasons and no times. */
 static void one_run_is_a_block(void **state)
 {
@@ -811,6 +838,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_of_a_comparison),
+        cmocka_unit_test(a_shared_dataset_is_a_note),
         cmocka_unit_test(one_run_is_a_block),
         cmocka_unit_test(epochs_that_count),
         cmocka_unit_test(the_gpu_has_a_row_of_its_own),

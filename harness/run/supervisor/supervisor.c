@@ -18,6 +18,7 @@
 #include "harness/run/supervisor/disturbance.h"
 #include "harness/run/supervisor/host.h"
 #include "harness/run/supervisor/progress.h"
+#include "harness/run/supervisor/share.h"
 #include "harness/run/supervisor/signals.h"
 #include "harness/run/supervisor/spawn.h"
 #include "harness/run/validity.h"
@@ -50,6 +51,7 @@ struct supervision {
     struct gnn_db *db;
     struct gnn_child child;
     struct gnn_signals signals;
+    struct gnn_run_share share;
 
     uint64_t start_ns, stop_ns;
     uint64_t time_limit_ns; /* on this clock; UINT64_MAX: none, or the worker watches a modelled clock itself */
@@ -148,6 +150,8 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
     GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
+    if (s->host != NULL)
+        GNN_TRY(gnn_run_share_open(&s->share, s->dataset_dir, &s->signals, c->quiet, err));
     GNN_TRY(gnn_run_host_prepare(s->host, s->run, err));
     if (s->host != NULL)
         gnn_disturbance_start(&s->disturbance, s->dataset_dir, s->run->dim);
@@ -565,6 +569,7 @@ static void close_supervision(struct supervision *s)
         (void)reap(s);
     }
     gnn_run_host_close(s->host);
+    gnn_run_share_close(&s->share);
     gnn_db_close(s->db);
     gnn_signals_close(&s->signals);
 }
@@ -596,6 +601,8 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     if (s->facts.resident_most_bytes != 0)
         note_count(s, "dataset.resident_most_bytes", s->facts.resident_most_bytes);
     gnn_disturbance_end(&s->disturbance, s->run);
+    if (gnn_run_share_end(&s->share, s->run, &trouble) != GNN_OK)
+        gnn_run_record_reason(s->run, "%s", trouble.message);
     if (status == GNN_OK) {
         judge(s, wait_status);
     } else {
@@ -606,8 +613,11 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
 
 enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct gnn_run_record *out, struct gnn_err *err)
 {
-    struct supervision state = {
-        .config = *config, .run = out, .signals.fd = -1, .child = {.from_fd = -1, .control_fd = -1}};
+    struct supervision state = {.config = *config,
+                                .run = out,
+                                .signals.fd = -1,
+                                .share.lock_fd = -1,
+                                .child = {.from_fd = -1, .control_fd = -1}};
     struct supervision *const s = &state;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     gnn_run_record_init(out);
