@@ -181,6 +181,34 @@ static enum gnn_status check_workers(const struct gnn_run_config *config, const 
     return GNN_OK;
 }
 
+enum gnn_status gnn_run_check_device(const struct gnn_run_config *config, bool gpu, struct gnn_err *err)
+{
+    const struct gnn_system *system;
+    GNN_TRY(gnn_system_find(config->system, &system, err));
+    if (config->sample_only || (system->variants & (gpu ? GNN_VARIANT_GPU : GNN_VARIANT_CPU)) != 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_ENOTSUP,
+                    "--compute %s: %s does not train on %s; use --compute %s, or choose a system that does (`oocgnn "
+                    "list systems`)",
+                    config->compute, system->name, gpu ? "a GPU" : "the CPU", gpu ? "cpu" : "cuda");
+}
+
+/* What the system has not been written for ends here, and not in its own code. gnn_machine_resolve checks the device
+ * of a model. */
+static enum gnn_status check_variants(const struct gnn_run_config *config, const struct gnn_system *system,
+                                      struct gnn_err *err)
+{
+    uint32_t device;
+    if (config->sample_only && (system->variants & GNN_VARIANT_SAMPLE_ONLY) == 0)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--sample-only: %s cannot sample without training; leave the option out, or choose a system "
+                        "with `sampling only` (`oocgnn list systems`)",
+                        system->name);
+    if (config->world == GNN_WORLD_SIMULATED || gnn_compute_is_modelled(config))
+        return GNN_OK;
+    return gnn_run_check_device(config, gnn_compute_is_cuda(config, &device), err);
+}
+
 /* Whether an option of --task link was given another value than its own. */
 static bool sets_links(const struct gnn_run_config *config)
 {
@@ -234,6 +262,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
         return gnn_fail(err, GNN_EUSAGE, "--hidden %u cannot be shared by --heads %u; choose a multiple",
                         config->hidden, config->heads);
     GNN_TRY(check_task(config, system, err));
+    GNN_TRY(check_variants(config, system, err));
     GNN_TRY(check_workers(config, system, err));
     struct gnn_run_faults faults;
     GNN_TRY(gnn_faults_parse(config->fault, &faults, err));

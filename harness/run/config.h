@@ -133,6 +133,9 @@ GNN_MUST_CHECK enum gnn_status gnn_run_dataset_without_links(const struct gnn_ru
  * GNN_EUSAGE, GNN_ENOTSUP: the message has the option and the remedy. */
 GNN_MUST_CHECK enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err);
 
+/* Checks that the system trains on a GPU, or on the CPU; a run that samples only needs neither. GNN_ENOTSUP. */
+GNN_MUST_CHECK enum gnn_status gnn_run_check_device(const struct gnn_run_config *config, bool gpu, struct gnn_err *err);
+
 /* ---- system.c ---- */
 
 /* Finds a system by name. GNN_EUSAGE: the message has similar names and the systems of this build. */

@@ -140,5 +140,10 @@ enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_er
 {
     GNN_TRY(resolve_compute(config, err));
     resolve_threads(config);
-    return GNN_OK;
+    if (!gnn_compute_is_modelled(config))
+        return GNN_OK;
+    char profile[sizeof config->compute];
+    bool gpu, named;
+    gnn_machine_split_compute(config->compute, profile, sizeof profile, &gpu, &named);
+    return gnn_run_check_device(config, gpu, err);
 }

@@ -201,7 +201,8 @@ static inline void gnn_epoch_size(struct gnn_epoch_result *out, const char *name
     out->figures[out->figure_count - 1].is_size = true;
 }
 
-/* What a system can run on, and what it samples; shown by `oocgnn list systems`. */
+/* What a system can run on, and what it samples; shown by `oocgnn list systems`. A run that needs a variant that is not
+ * declared is rejected before it starts. */
 enum gnn_variant {
     GNN_VARIANT_CPU = 1,
     GNN_VARIANT_GPU = 2,

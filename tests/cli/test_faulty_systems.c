@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+extern const struct gnn_system gnn_system_null;
 extern const struct gnn_system gnn_system_gnndrive;
 
 /* ---- a system around GNNDrive ---- */
@@ -95,8 +96,8 @@ static enum gnn_status open_that_trains_another(const struct gnn_env *env, const
 
 /* ---- the registry ---- */
 
-static struct gnn_system sound, trains_another;
-const struct gnn_system *const gnn_systems[] = {&sound, &trains_another, NULL};
+static struct gnn_system sound, trains_another, cpu_alone, gpu_alone;
+const struct gnn_system *const gnn_systems[] = {&sound, &trains_another, &cpu_alone, &gpu_alone, NULL};
 
 static void make_systems(void)
 {
@@ -109,6 +110,11 @@ static void make_systems(void)
     trains_another = sound;
     trains_another.name = "trains-another";
     trains_another.open = open_that_trains_another;
+    cpu_alone = gpu_alone = gnn_system_null;
+    cpu_alone.name = "cpu-alone";
+    cpu_alone.variants = GNN_VARIANT_CPU;
+    gpu_alone.name = "gpu-alone";
+    gpu_alone.variants = GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY;
 }
 
 /* ---- tests ---- */
@@ -135,6 +141,48 @@ static void what_is_trained_otherwise_is_found(void **state)
     }
 }
 
+static void expect_refusal(const struct tiny_runs *t, const char *const *more, const char *const *parts)
+{
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, more, argv);
+    struct process_result r = process_run(argv);
+    process_expect_all(&r, r.exit_status, parts);
+    assert_int_not_equal(r.exit_status, 0);
+    assert_string_equal(r.out, ""); /* no run, no record */
+    process_free(&r);
+}
+
+/* What a system does not declare is refused by name before anything runs, in both worlds. */
+static void undeclared_variants_are_refused(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const *const sampling = WORDS("--sample-only: cpu-alone cannot sample without training");
+    expect_refusal(t, WORDS("--system", "cpu-alone", "--sample-only"), sampling);
+    expect_refusal(t, WORDS("--system", "cpu-alone", "--sample-only", SIMULATED), sampling);
+    const char *const *const gpu = WORDS("cpu-alone does not train on a GPU; use --compute cpu");
+    expect_refusal(t, WORDS("--system", "cpu-alone", "--compute", "cuda"), gpu);
+    expect_refusal(t, WORDS("--system", "cpu-alone", "--compute", "model:gnndrive-paper/gpu"), gpu);
+    expect_refusal(t, WORDS("--system", "cpu-alone", SIMULATED), gpu); /* the profile has one */
+    expect_refusal(t, WORDS("--system", "cpu-alone", SIMULATED, "--compute", "cuda"), gpu);
+    const char *const *const cpu = WORDS("gpu-alone does not train on the CPU; use --compute cuda");
+    expect_refusal(t, WORDS("--system", "gpu-alone"), cpu);
+    expect_refusal(t, WORDS("--system", "gpu-alone", "--compute", "ref"), cpu);
+    expect_refusal(t, WORDS("--system", "gpu-alone", "--compute", "model:gnndrive-paper/cpu"), cpu);
+    expect_refusal(t, WORDS("--system", "gpu-alone", SIMULATED, "--compute", "cpu"), cpu);
+}
+
+static void declared_variants_run(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const first[] = {"--evaluate", "never", NULL};
+    json_decref(tiny_runs_must(t, 0, first, WORDS("--system", "cpu-alone")));
+    json_decref(tiny_runs_must(t, 0, first, WORDS("--system", "cpu-alone", "--compute", "ref")));
+    json_decref(tiny_runs_must(t, 0, first, WORDS("--system", "cpu-alone", SIMULATED, "--compute", "cpu")));
+    json_decref(tiny_runs_must(t, 0, first, WORDS("--system", "gpu-alone", SIMULATED)));
+    json_decref(tiny_runs_must(t, 0, first, WORDS("--system", "gpu-alone", "--sample-only")));
+    json_decref(tiny_runs_must(t, 0, first, WORDS("--system", "gpu-alone", "--compute", "cpu", "--sample-only")));
+}
+
 int main(int argc, char **argv)
 {
     make_systems();
@@ -148,6 +196,8 @@ int main(int argc, char **argv)
     (void)setenv("OOCGNN", self, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_trained_otherwise_is_found),
+        cmocka_unit_test(undeclared_variants_are_refused),
+        cmocka_unit_test(declared_variants_run),
     };
     return cmocka_run_group_tests_name("faulty_systems", tests, tiny_runs_prepare, tiny_runs_tear_down);
 }
