@@ -133,7 +133,7 @@ struct gnn_run_record {
 #define GNN_FIGURE_GPU_BUSY "gpu_busy_ns"
 /* Time of a measured epoch that a hypervisor took from all cores. Absent if the kernel does not report it. */
 #define GNN_FIGURE_STOLEN "cpu_stolen_ns"
-/* Rows that a system read to fill a cache when it opened; a figure of the first epoch. */
+/* Rows that a system read to fill a cache before an epoch; a figure of that epoch. */
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
 /* Key of the environment: minimum reads of the run's mini-batches (results/schema.sql). */
 #define GNN_ENVIRONMENT_BOUND "bound.bytes"

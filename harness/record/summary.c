@@ -117,12 +117,13 @@ double gnn_run_bound_ratio(const struct gnn_run_record *run)
     uint64_t rows = 0;
     if (bound_bytes == GNN_UNKNOWN || bound_bytes == 0 || run->dim == GNN_UNKNOWN || run->epoch_count == 0)
         return (double)NAN;
-    const uint64_t open_rows = gnn_recorded_figure(&run->epochs[0], GNN_FIGURE_OPEN_ROWS);
-    for (uint32_t e = 0; e < run->epoch_count; e++)
+    for (uint32_t e = 0; e < run->epoch_count; e++) {
+        const uint64_t open_rows = gnn_recorded_figure(&run->epochs[e], GNN_FIGURE_OPEN_ROWS);
         add(&rows, run->epochs[e].counters.rows_read);
+        add(&rows, open_rows == GNN_UNKNOWN ? 0 : open_rows);
+    }
     if (rows == GNN_UNKNOWN)
         return (double)NAN;
-    rows += open_rows == GNN_UNKNOWN ? 0 : open_rows;
     return (double)rows * (double)run->dim * sizeof(float) / (double)bound_bytes;
 }
 

@@ -93,7 +93,7 @@ double gnn_run_test_accuracy(const struct gnn_run_record *run);
 uint64_t gnn_run_bound_bytes(const struct gnn_run_record *run);
 
 /* Returns the feature rows that storage delivered, in bytes, divided by the minimum reads: 1 is the best possible. Rows
- * that were read before the first epoch count, too. NAN: no minimum reads, or the system does not count rows. */
+ * that filled a cache before an epoch count, too. NAN: no minimum reads, or the system does not count rows. */
 double gnn_run_bound_ratio(const struct gnn_run_record *run);
 
 /* Returns the minimum time of all epochs together (docs/floor.md). GNN_UNKNOWN: an epoch has none, or times are

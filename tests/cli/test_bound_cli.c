@@ -98,6 +98,25 @@ static void what_open_brings_in_counts(void **state)
     json_decref(run);
 }
 
+/* With samples of its own for every epoch, DiskGNN fills its caches before each of them. */
+static void what_is_brought_in_before_every_epoch_counts(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    json_t *const run = json_of(
+        call(t, "run", RUN("--system", "diskgnn", "--memory", "200M", "--bound", "--set", "diskgnn.resample_every=1")));
+    const double ratio = json_real_value(json_object_get(run, "bound_ratio"));
+    json_int_t rows = counter(run, "rows_read");
+    for (size_t e = 0; e < EPOCHS; e++) {
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), e);
+        const json_int_t opened = json_integer_value(json_object_get(json_object_get(epoch, "figures"), "open_rows"));
+        assert_true(opened > 0);
+        rows += opened;
+    }
+    assert_true(ratio >= 1);
+    expect_near(ratio, (double)rows * 4096 / (double)json_integer_value(json_object_get(run, "bound_bytes")));
+    json_decref(run);
+}
+
 static void other_mini_batches_have_none(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -256,10 +275,15 @@ static void refusals_say_what_to_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_brings_in_less),        cmocka_unit_test(what_open_brings_in_counts),
-        cmocka_unit_test(other_mini_batches_have_none), cmocka_unit_test(a_run_gets_it_later),
-        cmocka_unit_test(a_gpu_s_memory_is_cache),      cmocka_unit_test(more_memory_never_raises_it),
-        cmocka_unit_test(memory_holds_a_mini_batch),    cmocka_unit_test(such_limits_have_none),
+        cmocka_unit_test(nobody_brings_in_less),
+        cmocka_unit_test(what_open_brings_in_counts),
+        cmocka_unit_test(what_is_brought_in_before_every_epoch_counts),
+        cmocka_unit_test(other_mini_batches_have_none),
+        cmocka_unit_test(a_run_gets_it_later),
+        cmocka_unit_test(a_gpu_s_memory_is_cache),
+        cmocka_unit_test(more_memory_never_raises_it),
+        cmocka_unit_test(memory_holds_a_mini_batch),
+        cmocka_unit_test(such_limits_have_none),
         cmocka_unit_test(refusals_say_what_to_do),
     };
     return cmocka_run_group_tests_name("bound_cli", tests, tiny_runs_prepare, tiny_runs_tear_down);

@@ -333,6 +333,8 @@ static void a_bound_comes_later(void **state)
     char *const text = json_text(&read);
     assert_non_null(strstr(text, "\"bound_bytes\":25600,\"bound_ratio\":2.5"));
     free(text);
+    fake_figure(&read.epochs[1], GNN_FIGURE_OPEN_ROWS, 25); /* another cache, for the second epoch */
+    assert_true(gnn_run_bound_ratio(&read) == 3);
     read.epochs[1].counters.rows_read = GNN_UNKNOWN; /* a mapping counts no rows */
     assert_true(isnan(gnn_run_bound_ratio(&read)));
     assert_int_equal(gnn_db_set_environment(db, run.run_id + 1, GNN_ENVIRONMENT_BOUND, "1", &err), GNN_ENOENT);
