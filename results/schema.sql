@@ -81,8 +81,8 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- system reads less for these mini-batches if the memory limit, its swap and the GPU memory
                           -- are used as cache, empty at the start. Premise: all rows of a mini-batch are in memory
                           -- together. Exists after run --bound or `oocgnn bound RUN`.
-                          -- --json and --csv have it as bound_bytes. Their bound_ratio is the bytes of rows_read of
-                          -- all epochs and of statistic open_rows of the first epoch, divided by bound_bytes.
+                          -- --json and --csv have it as bound_bytes. Their bound_ratio is the bytes of rows_read and
+                          -- of statistic open_rows of all epochs, divided by bound_bytes. Below 1 a run is invalid.
                           --
                           -- 'dataset.resident_most_bytes': most bytes of the dataset in the page cache, at the end of
                           -- an epoch (with a memory limit) or of the run. Missing: none, or not reported by the kernel

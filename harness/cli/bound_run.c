@@ -4,6 +4,7 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/units.h"
 #include "harness/record/summary.h"
+#include "harness/run/validity.h"
 #include "harness/world/measured/measured.h"
 
 #include <assert.h>
@@ -166,13 +167,16 @@ static void say_unfit(const struct gnn_run_record *run, const struct gnn_row_tra
             gnn_format_bytes(memory_bytes, limit, sizeof limit), gnn_format_bytes(least_bytes, least, sizeof least));
 }
 
+/* Writes the bound, and the verdict on a run that is below it. */
 static enum gnn_status write_bound(struct gnn_run_record *run, const char *db_path, uint64_t bytes, struct gnn_err *err)
 {
     struct gnn_db *db;
     GNN_TRY(gnn_kv_setf(&run->environment, err, GNN_ENVIRONMENT_BOUND, "%" PRIu64, bytes));
     GNN_TRY(gnn_db_open(db_path, GNN_DB_WRITE, &db, err));
     const char *const text = gnn_kv_get(&run->environment, GNN_ENVIRONMENT_BOUND);
-    const enum gnn_status status = gnn_db_set_environment(db, run->run_id, GNN_ENVIRONMENT_BOUND, text, err);
+    enum gnn_status status = gnn_db_set_environment(db, run->run_id, GNN_ENVIRONMENT_BOUND, text, err);
+    if (status == GNN_OK && !gnn_validity_check_bound(run))
+        status = gnn_db_judge(db, run, err);
     gnn_db_close(db);
     return status;
 }

@@ -38,9 +38,10 @@ GNN_MUST_CHECK enum gnn_status gnn_bound_profile(const char *name, struct gnn_pr
 enum { GNN_BOUND_WHY_BYTES = 200 };
 
 /* Computes the bound of a recorded run, and writes it into the run's environment and into its database db. The bound
- * covers its finished epochs. The cache is the run's memory limit, its swap and its GPU's memory. If the run has no
- * bound, nothing is written, and `why` is the reason; else it is "". Reasons are other mini-batches, sampling only,
- * links, several workers, a limit that leaves the page cache out, or one below the largest mini-batch. */
+ * covers its finished epochs. The cache is the run's memory limit, its swap and its GPU's memory. A run below its
+ * bound becomes invalid (harness/run/validity.h), there too. If the run has no bound, nothing is written, and `why` is
+ * the reason; else it is "". Reasons are other mini-batches, sampling only, links, several workers, a limit that leaves
+ * the page cache out, or one below the largest mini-batch. */
 GNN_MUST_CHECK enum gnn_status gnn_bound_of_run(struct gnn_run_record *run, const char *db,
                                                 const struct gnn_bound_room *room, char why[GNN_BOUND_WHY_BYTES],
                                                 struct gnn_err *err);

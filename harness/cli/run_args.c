@@ -78,7 +78,7 @@ static int exit_of_run(const struct gnn_run_record *run)
     return gnn_cli_exit_interrupted();
 }
 
-/* Returns the exit status: the run's, or that of what kept its bound from being counted. */
+/* Returns the exit status: the run's, which its bound may change, or that of what kept the bound from being counted. */
 static int add_bound(const struct gnn_run_config *config, struct gnn_run_record *run, int exit_status)
 {
     struct gnn_err err = {0};
@@ -89,7 +89,7 @@ static int add_bound(const struct gnn_run_config *config, struct gnn_run_record 
         return gnn_cli_failed(&err);
     if (why[0] != '\0' && !config->quiet)
         gnn_log_info("no bound: %s", why);
-    return exit_status;
+    return run->status == GNN_RUN_OK ? exit_status : exit_of_run(run);
 }
 
 enum telling { TELL_TABLE, TELL_JSON, TELL_NOTHING };

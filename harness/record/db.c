@@ -509,3 +509,19 @@ enum gnn_status gnn_db_set_environment(struct gnn_db *db, int64_t run_id, const 
         return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64, db->path, run_id);
     return GNN_OK;
 }
+
+enum gnn_status gnn_db_judge(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    assert(run->status != GNN_RUN_RUNNING);
+    assert(run->valid >= 0);
+    GNN_TRY(gnn_db_prepare(db, "UPDATE runs SET status = ?, valid = ?, reasons = ? WHERE run_id = ?", &statement, err));
+    (void)sqlite3_bind_text(statement, 1, gnn_run_status_name(run->status), -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(statement, 2, run->valid);
+    (void)sqlite3_bind_text(statement, 3, run->reasons, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(statement, 4, run->run_id);
+    GNN_TRY(gnn_db_run(db, statement, "judge a run in", err));
+    if (sqlite3_changes(db->handle) != 1)
+        return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64, db->path, run->run_id);
+    return GNN_OK;
+}

@@ -210,6 +210,9 @@ GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn
 GNN_MUST_CHECK enum gnn_status gnn_db_set_environment(struct gnn_db *db, int64_t run_id, const char *key,
                                                       const char *value, struct gnn_err *err);
 
+/* Writes status, verdict and reasons of a finished run, for a check that comes later. GNN_ENOENT: no such run. */
+GNN_MUST_CHECK enum gnn_status gnn_db_judge(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err);
+
 /* Loads a run with all its data. The caller frees it with gnn_run_record_free. GNN_ENOENT: no such run. */
 GNN_MUST_CHECK enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
                                            struct gnn_err *err);

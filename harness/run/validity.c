@@ -272,3 +272,19 @@ uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gn
         failed += checks[i](&context) ? 0 : 1;
     return failed;
 }
+
+bool gnn_validity_check_bound(struct gnn_run_record *run)
+{
+    const double ratio = gnn_run_bound_ratio(run);
+    if (run->status != GNN_RUN_OK || !(ratio < 1))
+        return true;
+    const uint64_t bound_bytes = gnn_run_bound_bytes(run);
+    gnn_run_record_reason(run,
+                          "the system counted %" PRIu64 " B of rows read, but no exact system reads less than %" PRIu64
+                          " B for these mini-batches with this memory: reads were not counted, or rows were used that "
+                          "were not read",
+                          (uint64_t)llround(ratio * (double)bound_bytes), bound_bytes);
+    run->valid = 0;
+    run->status = GNN_RUN_INVALID;
+    return false;
+}

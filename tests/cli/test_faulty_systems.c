@@ -94,10 +94,19 @@ static enum gnn_status open_that_trains_another(const struct gnn_env *env, const
     return open_with(env, config, train_another, state, err);
 }
 
+/* Leaves out half of the rows that it read. */
+static enum gnn_status train_and_miscount(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                          struct gnn_err *err)
+{
+    const enum gnn_status status = wrap_train(state, epoch, out, err);
+    out->counters.rows_read /= 2;
+    return status;
+}
+
 /* ---- the registry ---- */
 
-static struct gnn_system sound, trains_another, cpu_alone, gpu_alone;
-const struct gnn_system *const gnn_systems[] = {&sound, &trains_another, &cpu_alone, &gpu_alone, NULL};
+static struct gnn_system sound, trains_another, miscounts, cpu_alone, gpu_alone;
+const struct gnn_system *const gnn_systems[] = {&sound, &trains_another, &miscounts, &cpu_alone, &gpu_alone, NULL};
 
 static void make_systems(void)
 {
@@ -110,6 +119,9 @@ static void make_systems(void)
     trains_another = sound;
     trains_another.name = "trains-another";
     trains_another.open = open_that_trains_another;
+    miscounts = sound;
+    miscounts.name = "miscounts";
+    miscounts.train_epoch = train_and_miscount;
     cpu_alone = gpu_alone = gnn_system_null;
     cpu_alone.name = "cpu-alone";
     cpu_alone.variants = GNN_VARIANT_CPU;
@@ -139,6 +151,38 @@ static void what_is_trained_otherwise_is_found(void **state)
                                     "epoch 0 trained other blocks than it sampled");
         }
     }
+}
+
+static const char below_bound[] = " B of rows read, but no exact system reads less than ";
+
+/* In the record, with the run or later, and once. GNNDrive's buffer holds what an epoch of this graph needs: it reads
+ * each row once, which is the least. */
+static void fewer_reads_than_the_least_are_found(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const more[] = {SIMULATED, "--compute", "cpu", "--evaluate", "never", NULL};
+    json_t *run = tiny_runs_must(t, 0, WORDS("--system", "sound", "--bound"), more);
+    assert_true(json_real_value(json_object_get(run, "bound_ratio")) == 1);
+    json_decref(run);
+    run = tiny_runs_must(t, 1, WORDS("--system", "miscounts", "--bound"), more);
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "wall_ns")));
+    tiny_runs_expect_reason(run, "invalid", below_bound);
+    tiny_runs_expect_reason(tiny_runs_last(t), "invalid", below_bound);
+
+    run = tiny_runs_must(t, 0, WORDS("--system", "miscounts"), more); /* nobody has counted the least */
+    char number[32];
+    (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(json_object_get(run, "run_id")));
+    json_decref(run);
+    for (int turn = 0; turn < 2; turn++) {
+        struct process_result r = process_run(WORDS(process_program(), "bound", number, "--db", t->db));
+        process_expect_all(&r, 0, WORDS(" is invalid: the system counted ", below_bound));
+        process_free(&r);
+    }
+    run = tiny_runs_last(t);
+    const char *const reasons = tiny_runs_text(run, "reasons"), *const first = strstr(reasons, below_bound);
+    assert_non_null(first);
+    assert_null(strstr(first + 1, below_bound));
+    tiny_runs_expect_reason(run, "invalid", below_bound);
 }
 
 static void expect_refusal(const struct tiny_runs *t, const char *const *more, const char *const *parts)
@@ -196,6 +240,7 @@ int main(int argc, char **argv)
     (void)setenv("OOCGNN", self, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_trained_otherwise_is_found),
+        cmocka_unit_test(fewer_reads_than_the_least_are_found),
         cmocka_unit_test(undeclared_variants_are_refused),
         cmocka_unit_test(declared_variants_run),
     };

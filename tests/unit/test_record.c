@@ -343,6 +343,37 @@ static void a_bound_comes_later(void **state)
     gnn_db_close(db);
 }
 
+/* A verdict that comes after the end changes the row's verdict and nothing else. */
+static void a_run_is_judged_later(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_run_record run, other, read;
+    struct gnn_err err = {0};
+    fake_run(&other, "pygplus", 10, 1, 1);
+    store(db, &other);
+    fake_run(&run, "gnndrive", 10, 2, 1);
+    store(db, &run);
+    run.status = GNN_RUN_INVALID;
+    run.valid = 0;
+    run.wall_ns = 1; /* is not written */
+    gnn_run_record_reason(&run, "found out later");
+    must(gnn_db_judge(db, &run, &err), &err);
+    must(gnn_db_load(db, run.run_id, &read, &err), &err);
+    assert_int_equal(read.status, GNN_RUN_INVALID);
+    assert_int_equal(read.valid, 0);
+    assert_string_equal(read.reasons, run.reasons);
+    assert_int_not_equal(read.wall_ns, 1);
+    gnn_run_record_free(&read);
+    must(gnn_db_load(db, other.run_id, &read, &err), &err);
+    assert_int_equal(read.status, GNN_RUN_OK);
+    gnn_run_record_free(&read);
+    run.run_id += 10;
+    assert_int_equal(gnn_db_judge(db, &run, &err), GNN_ENOENT);
+    gnn_run_record_free(&run);
+    gnn_run_record_free(&other);
+    gnn_db_close(db);
+}
+
 static void invalid_runs_show_no_times(void **state)
 {
     (void)state;
@@ -781,6 +812,7 @@ int main(void)
         cmocka_unit_test(one_hit_ratio),
         cmocka_unit_test_setup_teardown(a_bound_comes_later, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(what_came_before_is_stored_at_once, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(a_run_is_judged_later, make_db_dir, remove_db_dir),
         cmocka_unit_test(invalid_runs_show_no_times),
         cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(writers_in_parallel, make_db_dir, remove_db_dir),

@@ -508,6 +508,41 @@ static void sound_runs_pass(void **state)
     }
 }
 
+/* A run whose two epochs read 50 rows of 512 B each, and whose environment has this minimum. */
+static bool check_bound(const char *bound_bytes, enum gnn_run_status status, struct gnn_run_record *run)
+{
+    struct gnn_err err = {0};
+    fake_run(run, "gnndrive", 1.0, 2, 1);
+    run->status = status;
+    for (uint32_t e = 0; e < 2; e++)
+        run->epochs[e].counters.rows_read = 50;
+    if (bound_bytes != NULL)
+        assert_int_equal(gnn_kv_set(&run->environment, GNN_ENVIRONMENT_BOUND, bound_bytes, &err), GNN_OK);
+    return gnn_validity_check_bound(run);
+}
+
+static void no_run_reads_less_than_the_minimum(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bound_bytes;
+        enum gnn_run_status before, after;
+    } cases[] = {{"51200", GNN_RUN_OK, GNN_RUN_OK}, {"51201", GNN_RUN_OK, GNN_RUN_INVALID},
+                 {"1", GNN_RUN_OK, GNN_RUN_OK},     {"0", GNN_RUN_OK, GNN_RUN_OK},
+                 {NULL, GNN_RUN_OK, GNN_RUN_OK},    {"102400", GNN_RUN_OOT, GNN_RUN_OOT}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_run_record run;
+        const bool broken = cases[i].before != cases[i].after;
+        assert_int_equal(check_bound(cases[i].bound_bytes, cases[i].before, &run), !broken);
+        assert_int_equal(run.status, cases[i].after);
+        assert_int_equal(run.valid, broken ? 0 : 1);
+        assert_int_equal(
+            strstr(run.reasons, "counted 51200 B of rows read, but no exact system reads less than 51201 B") != NULL,
+            broken);
+        gnn_run_record_free(&run);
+    }
+}
+
 /* Every broken invariant has its line, not the first alone. */
 static void reasons_add_up(void **state)
 {
@@ -529,6 +564,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_broken_invariant_is_found),
         cmocka_unit_test(sound_runs_pass),
+        cmocka_unit_test(no_run_reads_less_than_the_minimum),
         cmocka_unit_test(reasons_add_up),
     };
     return cmocka_run_group_tests_name("validity", tests, NULL, NULL);
