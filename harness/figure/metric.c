@@ -23,7 +23,7 @@ static double known(uint64_t value)
 /* What counts of a part of an epoch are multiplied by: the whole epoch's mini-batches over those that ran. */
 static double whole_over_part(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    const char *const text = gnn_kv_get(&run->environment, "epoch.batches");
+    const char *const text = gnn_kv_get(&run->environment, GNN_ENVIRONMENT_WHOLE_BATCHES);
     const double total = text == NULL ? (double)NAN : strtod(text, NULL);
     const double ran = known(epoch->counters.batches);
     if (gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH) == GNN_UNKNOWN)

@@ -139,6 +139,9 @@ struct gnn_run_record {
 #define GNN_ENVIRONMENT_BOUND "bound.bytes"
 /* Key of the environment: when another measured run used the dataset of this one: "start", "end" or "start and end". */
 #define GNN_ENVIRONMENT_SHARED "dataset.shared"
+/* Key of the environment: mini-batches of a whole epoch, over all workers, however many of them --max-batches or
+ * --batches leave. */
+#define GNN_ENVIRONMENT_WHOLE_BATCHES "epoch.whole_batches"
 /* Minimum time of an epoch, and the two parts of which it is the larger (docs/floor.md). Each is absent if unknown. */
 #define GNN_FIGURE_FLOOR "floor_ns"
 #define GNN_FIGURE_FLOOR_DEVICE "floor_device_ns"

@@ -186,6 +186,7 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
     GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, d->test.count));
     if (opened->intent.batches != GNN_UNKNOWN) /* epochs differ */
         GNN_TRY(gnn_kv_setf(env, err, "epoch.batches", "%" PRIu64, opened->intent.batches));
+    GNN_TRY(gnn_kv_setf(env, err, GNN_ENVIRONMENT_WHOLE_BATCHES, "%" PRIu64, opened->intent.whole_batches));
     if (opened->intent.seeds != GNN_UNKNOWN)
         GNN_TRY(gnn_kv_setf(env, err, "epoch.seeds", "%" PRIu64, opened->intent.seeds));
     for (uint32_t i = 0; i < opened->rules.count; i++) {

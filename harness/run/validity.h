@@ -29,8 +29,8 @@ struct gnn_validity_facts {
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run);
 
-/* Checks that a run with the mini-batches of its seed read no less than the minimum (gnn_run_bound_ratio). If it did,
- * an `ok` run becomes invalid, with the reason, and false is returned. True also if it has no minimum. */
+/* Checks that a run with the mini-batches of its seed read no less than the minimum (gnn_run_bound_ratio). If it
+ * read less, an `ok` run becomes invalid, with the reason, and false is returned. True also if it has no minimum. */
 bool gnn_validity_check_bound(struct gnn_run_record *run);
 
 #endif

@@ -269,7 +269,7 @@ static void parts_are_told_as_wholes(void **state)
     struct gnn_err err = {0};
     fake_run(&run, "gnndrive", 10, 1, 1);
     struct gnn_record_epoch *const epoch = &run.epochs[0];
-    must(gnn_kv_set(&run.environment, "epoch.batches", "120", &err), &err);
+    must(gnn_kv_set(&run.environment, GNN_ENVIRONMENT_WHOLE_BATCHES, "120", &err), &err);
     epoch->counters.batches = 30;
     epoch->counters.device_read_ios = 500;
     epoch->stage_count = 1;

@@ -186,6 +186,7 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
                                        .open_ns = open_ns,
                                        .flushes_denormals = gnn_denormals_are_flushed()};
     opened->intent.batches = gnn_mul_bytes(opened->intent.batches, gnn_env_workers(&w->env)); /* of all ranks */
+    opened->intent.whole_batches = gnn_mul_bytes(opened->intent.whole_batches, gnn_env_workers(&w->env));
     opened->intent.seeds = gnn_mul_bytes(opened->intent.seeds, gnn_env_workers(&w->env));
     struct gnn_dataset *const d = &opened->dataset;
     d->indptr = NULL;
