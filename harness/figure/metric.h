@@ -25,7 +25,7 @@
  *   `accuracy_pct.1`           Test accuracy after that epoch, in percent; the first is 1.
  *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).
  *   `bound_ratio`              The system's feature reads over the minimum reads.
- *   `read_bound_ratio`         Device reads over the minimum reads: topology and whole pages are included.
+ *   `read_bound_ratio`         Device reads of the epochs over the minimum reads, topology and whole pages included.
  *   `floor_ratio`              Time of all epochs over their minimum time: the larger of device and training
  *                              (docs/floor.md).
  *   `nodes`, `edges`, `dim`, `topology_gib`, `feature_gib`, `total_gib`
