@@ -47,7 +47,8 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     rows.map(row => "<tr>" + row.map((cell, i) => `<td${i ? ' class="n"' : ""}>${cell}</td>`).join("") + "</tr>").join("") +
     "</table></div>";
   const colour = at => `var(--c${at % 7})`;
-  const nameOf = run => `${run.id}: ${run.label}`;
+  const partOf = run => run.derived.part ? ` (${run.derived.part})` : ""; // of an epoch
+  const nameOf = run => `${run.id}: ${run.label}${partOf(run)}`;
 
   // ---- summary: what repeats each other, with its spread ----
   const groups = new Map();
@@ -58,7 +59,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
   const lines = [...groups.values()].map(group => ({group, times: ascending(group.map(run => run.derived.epoch_ns))}));
   const slowest = Math.max(1, ...lines.map(line => line.times.length ? median(line.times) : 0));
   const summary = table(["series", "runs", "median epoch", "least to most", "", "hit ratio", "peak memory"], lines.map(({group, times}) => [
-    `<span title="${text(group[0].caption)}">${text(group[0].label)}</span>`, group.length,
+    `<span title="${text(group[0].caption)}">${text(group[0].label + partOf(group[0]))}</span>`, group.length,
     times.length ? shown("_ns", median(times)) : text([...new Set(group.map(run => run.run.status))].join(", ")),
     times.length > 1 ? shown("_ns", times[0]) + " to " + shown("_ns", times[times.length - 1]) : "-",
     times.length ? `<span class="bar" style="width:${(8 * median(times) / slowest).toFixed(2)}rem"></span>` : "",

@@ -90,6 +90,10 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- 'memory.inherited_limit_bytes': smallest memory limit of the control groups that the
                           -- program was started in, such as a container's; exists if it is below the physical memory
                           --
+                          -- 'epoch.batches', 'epoch.whole_batches': mini-batches of an epoch of this run, and of a
+                          -- whole one, over all workers. They differ with --max-batches and --batches; --json and --csv
+                          -- then name the part of an epoch (part)
+                          --
                           -- 'dataset.shared': when another measured run used the same dataset, 'start', 'end' or
                           -- 'start and end' of this run. Missing: none was seen then
                           --

@@ -326,6 +326,24 @@ static const char *inherited_of(const struct gnn_run_record *run)
                                                        : gnn_kv_get(&run->environment, GNN_ENVIRONMENT_INHERITED);
 }
 
+/* Returns the number of an option that cuts epochs, where it did. */
+static const char *cut_by(const struct gnn_run_record *run, const char *option)
+{
+    char part[GNN_PART_BYTES];
+    const char *const number = gnn_kv_get(&run->config, option);
+    return number != NULL && strcmp(number, "0") != 0 && gnn_run_part(run, part)[0] != '\0' ? number : NULL;
+}
+
+static const char *part_of(const struct gnn_run_record *run)
+{
+    return cut_by(run, "max-batches");
+}
+
+static const char *extrapolated_from(const struct gnn_run_record *run)
+{
+    return cut_by(run, "batches");
+}
+
 /* Explains the words that stand in place of numbers. */
 static void say_words(struct caption *c, const struct gnn_paper_figure *figure)
 {
@@ -381,6 +399,8 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ", compute ", compute_of);
     say_all(&c, figure, ", costs ", costs_of);
     say_machine(&c, figure);
+    say_all(&c, figure, ". Parts of epochs, in mini-batches: ", part_of);
+    say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", extrapolated_from);
     if (figure->put_over[0] != '\0')
         say(&c, ". All runs with %s", figure->put_over);
     if (most > 1)

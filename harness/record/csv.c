@@ -139,6 +139,7 @@ static enum gnn_status put_before(const struct gnn_run_record *run, bool hide_ti
 /* The first epoch, then the distribution of the epochs that count: the same median as every table's. */
 static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, struct gnn_err *err)
 {
+    char part[GNN_PART_BYTES];
     double *walls_ns;
     uint32_t known = 0;
     GNN_NEW(walls_ns, run->epoch_count + UINT32_C(1), err, "times of %u epochs", run->epoch_count);
@@ -147,6 +148,7 @@ static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, s
             walls_ns[known++] = (double)gnn_epoch_whole_ns(&run->epochs[e]);
     const double median = gnn_median(walls_ns, known); /* sorts them */
     (void)fprintf(out, ",%u", run->epoch_count);
+    put_text(gnn_run_part(run, part), out);
     put_count(gnn_run_first_epoch_ns(run), out);
     put_time(known == 0 ? (double)NAN : walls_ns[0], out);
     put_time(median, out);
@@ -167,10 +169,10 @@ static void put_header(const struct names *names, FILE *out)
             put_text(tables[t]->columns[i].name, out);
     for (int i = 0; i < BEFORE_COLUMNS; i++)
         (void)fprintf(out, ",before_%s", before_columns[i]);
-    (void)fputs(
-        ",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,"
-        "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
-        out);
+    (void)fputs(",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,"
+                "epochs,part,"
+                "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
+                out);
     for (uint32_t i = 0; i < names->count; i++)
         put_text(names->of[i], out);
     (void)fputs("\r\n", out);

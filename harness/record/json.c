@@ -112,6 +112,12 @@ static bool add_epoch_times(const struct gnn_run_record *run, json_t *object)
            add(object, "epoch_ns", count_or_null(gnn_run_epoch_ns(run)));
 }
 
+static bool add_part(const struct gnn_run_record *run, json_t *object)
+{
+    char part[GNN_PART_BYTES];
+    return add(object, "part", gnn_run_part(run, part)[0] == '\0' ? json_null() : gnn_json_text(part));
+}
+
 static bool add_bound(const struct gnn_run_record *run, json_t *object)
 {
     const uint64_t bytes = gnn_run_bound_bytes(run);
@@ -135,7 +141,8 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
     const uint32_t stage_count = gnn_run_stage_sums(run, stages);
     return add(object, "run_id", run->run_id == 0 ? json_null() : json_integer(run->run_id)) &&
            gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_epoch_times(run, object) &&
-           add_bound(run, object) && add_floor(run, object) && add(object, "epochs", epochs_array(run, hide_times)) &&
+           add_part(run, object) && add_bound(run, object) && add_floor(run, object) &&
+           add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
            add(object, "counters", counters_object(&run->counters, hide_times)) &&
            add(object, "before_first_epoch", row_object(&gnn_table_counters, &run->before, hide_times)) &&

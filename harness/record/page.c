@@ -84,9 +84,8 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
     char text[4 * GNN_NAME_MAX];
     const bool ok = run->status == GNN_RUN_OK && !gnn_run_withholds_times(run);
     (void)fprintf(out, "<tr data-run=\"%" PRId64 "\"><td class=\"n\">%" PRId64 "</td>", run->run_id, run->run_id);
-    (void)snprintf(text, sizeof text, "%s%s%s%s", run->system, run->variant[0] == '\0' ? "" : " ", run->variant,
-                   gnn_run_limit_mark(run));
-    put_cell(text, "", out);
+    char system[GNN_SYSTEM_TEXT_BYTES];
+    put_cell(gnn_run_system_text(run, system), "", out);
     (void)snprintf(text, sizeof text, "%s %s", run->dataset, run->model);
     put_cell(text, "", out);
     put_cell(run->world, "", out);

@@ -228,9 +228,11 @@ static json_t *series_columns(const struct gnn_run_record *run, bool hide, uint3
 
 static json_t *derived_object(const struct gnn_run_record *run)
 {
+    char part[GNN_PART_BYTES];
     json_t *const object = json_object();
     const bool whole = add(object, "first_epoch_ns", count_or_null(gnn_run_first_epoch_ns(run))) &&
                        add(object, "epoch_ns", count_or_null(gnn_run_epoch_ns(run))) &&
+                       add(object, "part", gnn_json_text(gnn_run_part(run, part))) &&
                        add(object, "io_wait_pct", real_or_null(gnn_run_io_wait_pct(run))) &&
                        add(object, "cpu_pct", real_or_null(gnn_run_cpu_pct(run))) &&
                        add(object, "hit_ratio", real_or_null(gnn_record_hit_ratio(&run->counters))) &&

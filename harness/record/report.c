@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 96, COLUMNS_MAX = 11 };
+enum { CELL_BYTES = GNN_SYSTEM_TEXT_BYTES, COLUMNS_MAX = 11 };
 
 /* A table of short texts; row 0 is the heading. */
 struct grid {
@@ -101,11 +101,10 @@ static void grid_print(const struct grid *grid, enum gnn_report_style style, FIL
 
 /* ---- cells ---- */
 
-/* The system's name, with the variant where it is not the full pipeline, and a mark where the cap was none. */
 static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
 {
-    grid_set(grid, column, "%.40s%s%.20s%s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant,
-             gnn_run_limit_mark(run));
+    char text[GNN_SYSTEM_TEXT_BYTES];
+    grid_set(grid, column, "%s", gnn_run_system_text(run, text));
 }
 
 /* How far from the least a run is (docs/floor.md): a column each where some run tells. */

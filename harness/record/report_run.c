@@ -73,17 +73,20 @@ static void name_counted(const struct gnn_run_record *run, char *text, size_t te
 
 static void print_epochs(const struct gnn_run_record *run, FILE *out)
 {
-    char text[256], first[TEXT_BYTES], later[TEXT_BYTES], counted[64];
+    char text[256], first[TEXT_BYTES], later[TEXT_BYTES], counted[64], part[GNN_PART_BYTES];
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
         return;
     const uint64_t later_ns = gnn_run_later_epoch_ns(run);
-    const size_t used =
-        (size_t)snprintf(text, sizeof text, "first %s s", time_text(gnn_run_first_epoch_ns(run), first));
+    size_t used = (size_t)snprintf(text, sizeof text, "first %s s", time_text(gnn_run_first_epoch_ns(run), first));
     name_counted(run, counted, sizeof counted);
     if (later_ns != GNN_UNKNOWN)
         (void)snprintf(text + used, sizeof text - used, ", later %s s (%s)", time_text(later_ns, later), counted);
     else if (run->epoch_count > 1 && counted[0] == '\0')
         (void)snprintf(text + used, sizeof text - used, "; no later epoch is complete: use --epochs 3 or more");
+    if (gnn_run_part(run, part)[0] != '\0') {
+        used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, ", %s%s", part[0] == 'f' ? "only the " : "", part);
+    }
     print_line("epoch time", text, out);
 }
 

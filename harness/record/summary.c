@@ -53,6 +53,43 @@ const char *gnn_run_shared_dataset(const struct gnn_run_record *run)
     return gnn_kv_get(&run->environment, GNN_ENVIRONMENT_SHARED);
 }
 
+/* Returns the number that an option or a fact of the record has, 0: none. */
+static uint64_t number_in(const struct gnn_kv_list *list, const char *key)
+{
+    const char *const text = gnn_kv_get(list, key);
+    uint64_t number = 0;
+    return text != NULL && gnn_parse_u64(text, &number, NULL) == GNN_OK ? number : 0;
+}
+
+const char *gnn_run_part(const struct gnn_run_record *run, char text[GNN_PART_BYTES])
+{
+    const uint64_t whole = number_in(&run->environment, GNN_ENVIRONMENT_WHOLE_BATCHES); /* 0: an older record */
+    const uint64_t batches = number_in(&run->config, "batches"), most = number_in(&run->config, "max-batches");
+    const uint64_t workers = gnn_max_u64(number_in(&run->config, "workers"), 1);
+    const uint64_t limit =
+        gnn_mul_bytes(batches > 0 ? gnn_add_bytes(batches, number_in(&run->config, "warmup")) : most, workers);
+    const uint64_t used =
+        run->epoch_count > 0 ? gnn_recorded_figure(&run->epochs[0], "extrapolated_from_batches") : GNN_UNKNOWN;
+    text[0] = '\0';
+    if (used != GNN_UNKNOWN)
+        (void)snprintf(text, GNN_PART_BYTES, "extrapolated from %" PRIu64 " mini-batches", used);
+    else if (limit > 0 && whole > limit)
+        (void)snprintf(text, GNN_PART_BYTES, "first %" PRIu64 " of %" PRIu64 " mini-batches", limit, whole);
+    else if (most > 0 && whole == 0)
+        (void)snprintf(text, GNN_PART_BYTES, "first %" PRIu64 " mini-batches", limit);
+    return text;
+}
+
+const char *gnn_run_system_text(const struct gnn_run_record *run, char text[GNN_SYSTEM_TEXT_BYTES])
+{
+    char part[GNN_PART_BYTES];
+    gnn_run_part(run, part);
+    (void)snprintf(text, GNN_SYSTEM_TEXT_BYTES, "%s%s%s%s%s%s%s", run->system[0] == '\0' ? "-" : run->system,
+                   run->variant[0] == '\0' ? "" : " ", run->variant, gnn_run_limit_mark(run),
+                   part[0] == '\0' ? "" : " (", part, part[0] == '\0' ? "" : ")");
+    return text;
+}
+
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums)
 {
     uint32_t count = 0;
@@ -343,9 +380,12 @@ static void say_storage(const struct gnn_run_record *run, char *text, size_t tex
             gnn_format_count((double)run->device_iops, number, sizeof number));
 }
 
-/* A part of an epoch stands for the whole: from how much, and within what. */
+/* A part of an epoch, or what stands for the whole: from how much, and within what. */
 static void say_part(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
+    char part[GNN_PART_BYTES];
+    if (strncmp(gnn_run_part(run, part), "first ", strlen("first ")) == 0)
+        say(text, text_bytes, "only the %s of each epoch", part);
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
         return;
     const struct gnn_record_epoch *const epoch = &run->epochs[0];

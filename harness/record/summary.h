@@ -25,6 +25,16 @@ const char *gnn_run_limit_mark(const struct gnn_run_record *run);
  * seen. */
 const char *gnn_run_shared_dataset(const struct gnn_run_record *run);
 
+enum { GNN_PART_BYTES = 80 };
+/* Writes which part of its epochs the run's numbers are of, and returns text; "" for whole epochs. With --max-batches
+ * it is "first 3 of 31 mini-batches", with --batches "extrapolated from 40 mini-batches". */
+const char *gnn_run_part(const struct gnn_run_record *run, char text[GNN_PART_BYTES]);
+
+enum { GNN_SYSTEM_TEXT_BYTES = 2 * GNN_NAME_MAX + GNN_PART_BYTES + 32 };
+/* Writes the system with what a reader of its row needs first, and returns text: its variant, a limit that was not
+ * enforced, the part of an epoch. */
+const char *gnn_run_system_text(const struct gnn_run_record *run, char text[GNN_SYSTEM_TEXT_BYTES]);
+
 /* Sums the epochs' stages by name, in pipeline order, into sums[0 .. GNN_RECORD_STAGES_MAX), and returns their number.
  * A sum with an unknown term is unknown; workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);

@@ -4,6 +4,8 @@
 #include "tests/support/figures.h"
 #include "tests/support/must.h"
 
+#include <jansson.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -173,6 +175,36 @@ static void cases_of_other_values_are_no_part(void **state)
     figure_expect(p, "tiny-fig4 --check --fix dim=64", 2, PARTS("tiny-fig4.ini:", "found"));
 }
 
+/* A part of an epoch, which only scale 1 has: what was counted of it is multiplied up to the whole, as its time is, and
+ * the caption says so. */
+static void extrapolated_epochs_are_whole(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-fig6",
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = livejournal\nbatch = 1000\n"
+                 "hidden = 16\nfanout = 2,2\nevaluate = never\nmodel = sage\ndim = 64\nepochs = 1\nwarmup = 2\n"
+                 "batches = 6\n[a]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 6\ntitle = A part\n"
+                 "chart = table\nx = dim\ny = reads\nscale = 1\n");
+    figure_expect(p, "tiny-fig6", 0, PARTS(". Epochs extrapolated from mini-batches: 6. One run per configuration"));
+    struct process_result r = process_shell("%s report --last 1 --json --db %s", p->program, p->db);
+    json_t *const run = json_loads(r.out, 0, NULL);
+    const json_t *const counters = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "counters");
+    const char *const whole =
+        json_string_value(json_object_get(json_object_get(run, "environment"), "epoch.whole_batches"));
+    assert_non_null(whole);
+    assert_int_equal(json_integer_value(json_object_get(counters, "batches")), 8);
+    assert_true(strtod(whole, NULL) > 8);
+    const double reads = json_number_value(json_object_get(counters, "device_read_ios")) * strtod(whole, NULL) / 8;
+    json_decref(run);
+    process_free(&r);
+    char *const csv = figure_read(p, "tiny-fig6.csv"), *const row = strchr(csv, '\n');
+    assert_non_null(row);
+    double drawn;
+    assert_int_equal(sscanf(row + 1, "a,64,ok,1,%lf", &drawn), 1);
+    assert_true(fabs(drawn - reads) <= 1e-6 * reads);
+    free(csv);
+}
+
 static void parts_are_named_by_several_keys(void **state)
 {
     const struct place *const p = *state;
@@ -181,6 +213,8 @@ static void parts_are_named_by_several_keys(void **state)
     figure_expect(p, "tiny-fig1 --fix dim=64 --fix dataset=twitter", 0,
                   PARTS("0 runs made",
                         ". All runs with dataset=twitter. One run per configuration.")); /* 64 is a value of the file */
+    figure_expect(p, "tiny-fig1 --fix dim=64 --fix max-batches=3", 0,
+                  PARTS(". Parts of epochs, in mini-batches: 3. All runs with max-batches=3."));
     figure_expect(p, "tiny-fig1 --check --fix 'dim=64|512' --fix dataset=twitter", 0,
                   PARTS("2 of 4 configurations are recorded"));
     figure_expect(p, "tiny-fig1 --fix dim", 2, PARTS("--fix dim: expected KEY=VALUE"));
@@ -426,6 +460,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(an_unwritable_directory_is_found_first, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_of_a_figure_can_be_had, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(extrapolated_epochs_are_whole, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(parts_are_named_by_several_keys, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(cases_of_other_values_are_no_part, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, place_tear_down),

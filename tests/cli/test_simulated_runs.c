@@ -311,7 +311,32 @@ static void a_part_of_an_epoch(void **state)
     assert_int_equal(whole(epoch, "figures", "extrapolated_from_batches"), 5);
     assert_true(whole(epoch, "figures", "full_epoch_ns") > whole(epoch, NULL, "wall_ns"));
     assert_true(whole(epoch, "figures", "full_epoch_low_ns") <= whole(epoch, "figures", "full_epoch_ns"));
+    assert_string_equal(tiny_runs_text(run, "part"), "extrapolated from 5 mini-batches");
     json_decref(run);
+}
+
+/* The record has the size of the whole, over all workers, and says which part of it ran. */
+static void a_part_of_an_epoch_is_told(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[7], *whole, *part;
+    } cases[] = {
+        {{"--system", "gnndrive"}, "10", ""},
+        {{"--system", "gnndrive", "--max-batches", "10"}, "10", ""},
+        {{"--system", "gnndrive", "--max-batches", "3"}, "10", "first 3 of 10 mini-batches"},
+        {{"--system", "gnndrive", "--max-batches", "2", "--workers", "2"}, "10", "first 4 of 10 mini-batches"},
+        {{"--system", "null", "--max-batches", "3"}, "10", "first 3 of 10 mini-batches"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int exit_status;
+        json_t *const run = simulate(t, cases[i].more, &exit_status);
+        assert_int_equal(exit_status, 0);
+        assert_string_equal(tiny_runs_text(json_object_get(run, "environment"), "epoch.whole_batches"), cases[i].whole);
+        assert_string_equal(tiny_runs_text(run, "part"), cases[i].part);
+        assert_int_equal(json_is_null(json_object_get(run, "part")), cases[i].part[0] == '\0');
+        json_decref(run);
+    }
 }
 
 /* Systems that work in phases: the whole lies in the interval that whole phases give (5 % besides: it is one of 95 %),
@@ -446,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_slowed_device),
         cmocka_unit_test(a_slowed_device_is_slow_into_single_pages),
         cmocka_unit_test(a_part_of_an_epoch),
+        cmocka_unit_test(a_part_of_an_epoch_is_told),
         cmocka_unit_test(a_part_of_an_epoch_in_phases),
         cmocka_unit_test(a_part_is_sized_as_the_whole),
         cmocka_unit_test(filling_alone_is_told),

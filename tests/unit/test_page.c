@@ -193,6 +193,36 @@ static void an_invalid_run_has_no_times(void **state)
     gnn_run_record_free(&run);
 }
 
+/* In the list that needs no script, and in the data from which the script names it in the summary and wherever it names
+ * a run. */
+static void a_part_of_an_epoch_is_named(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[2];
+    struct gnn_err err = {0};
+    for (int i = 0; i < 2; i++)
+        fake_run(&runs[i], "gnndrive", 10, 2, 1);
+    must(gnn_kv_set(&runs[1].config, "max-batches", "3", &err), &err);
+    must(gnn_kv_set(&runs[1].environment, GNN_ENVIRONMENT_WHOLE_BATCHES, "31", &err), &err);
+    char *const page = page_of(runs, 2, "");
+    must_show(page, "<td>gnndrive (first 3 of 31 mini-batches)</td>");
+    must_show(page, "<td>gnndrive</td>");
+    must_show(page, "${run.id}: ${run.label}${partOf(run)}");
+    must_show(page, "text(group[0].label + partOf(group[0]))");
+    json_t *const data = data_of(page);
+    static const char *const parts[] = {"", "first 3 of 31 mini-batches"};
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *const run = json_array_get(json_object_get(data, "runs"), i);
+        assert_string_equal(json_string_value(json_object_get(json_object_get(run, "derived"), "part")), parts[i]);
+        assert_int_equal(
+            strstr(json_string_value(json_object_get(run, "caption")), "only the first 3 of 31 mini-batches") != NULL,
+            i == 1);
+        gnn_run_record_free(&runs[i]);
+    }
+    json_decref(data);
+    free(page);
+}
+
 /* Whole partitions may hold more rows than were requested: no share of hits.
  * On paper a heading is not cut inside a word. */
 static void a_ratio_below_zero_is_no_share(void **state)
@@ -512,6 +542,7 @@ static void csv_has_a_row_a_run(void **state)
     for (int i = 0; i < 2; i++) /* no comma in a text: field() cuts at every one */
         (void)snprintf(runs[i].fanout, sizeof runs[i].fanout, "10");
     fake_figure(&runs[0].epochs[3], "latency_p99_ns", 4711);
+    must(gnn_kv_set(&runs[1].config, "max-batches", "3", &err), &err);
     runs[1].status = GNN_RUN_INVALID;
     runs[1].valid = 0;
     (void)snprintf(runs[0].profile, sizeof runs[0].profile, "=1+1");
@@ -528,6 +559,8 @@ static void csv_has_a_row_a_run(void **state)
     assert_field(text, 0, "before_requested_write_bytes", "2097152");
     assert_field(text, 0, "device_read_bytes", "77200000000"); /* of the epochs */
     assert_field(text, 0, "first_epoch_ns", "11500000000");
+    assert_field(text, 0, "part", "");
+    assert_field(text, 1, "part", "first 3 mini-batches");
     assert_field(text, 0, "epoch_min_ns", "10000000000");
     assert_field(text, 0, "epoch_p50_ns", "10250000000");
     assert_field(text, 0, "epoch_p90_ns", "10500000000");
@@ -554,6 +587,7 @@ int main(void)
         cmocka_unit_test(a_page_is_whole_by_itself),
         cmocka_unit_test(long_series_are_thinned),
         cmocka_unit_test(an_invalid_run_has_no_times),
+        cmocka_unit_test(a_part_of_an_epoch_is_named),
         cmocka_unit_test(a_ratio_below_zero_is_no_share),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(pictures_are_inside),

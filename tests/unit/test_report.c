@@ -86,6 +86,77 @@ static char *run_text(const struct gnn_run_record *run)
     return text;
 }
 
+/* A run with these options, of epochs of `whole` mini-batches ("": an older record), extrapolated if used > 0. */
+static void fake_part(struct gnn_run_record *run, const char *const options[4], const char *whole, uint64_t used)
+{
+    static const char *const keys[4] = {"max-batches", "batches", "warmup", "workers"};
+    struct gnn_err err = {0};
+    fake_run(run, "gnndrive", 10, 2, 1);
+    for (int i = 0; i < 4; i++)
+        must(gnn_kv_set(&run->config, keys[i], options[i], &err), &err);
+    if (whole[0] != '\0')
+        must(gnn_kv_set(&run->environment, GNN_ENVIRONMENT_WHOLE_BATCHES, whole, &err), &err);
+    if (used > 0)
+        fake_figure(&run->epochs[0], "extrapolated_from_batches", used);
+}
+
+static void a_part_of_an_epoch_has_its_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options[4], *whole;
+        uint64_t used;
+        const char *part;
+    } cases[] = {
+        {{"0", "0", "0", "1"}, "31", 0, ""},
+        {{"3", "0", "0", "1"}, "31", 0, "first 3 of 31 mini-batches"},
+        {{"3", "0", "0", "2"}, "31", 0, "first 6 of 31 mini-batches"},
+        {{"31", "0", "0", "1"}, "31", 0, ""}, /* the whole epoch */
+        {{"30", "0", "0", "1"}, "31", 0, "first 30 of 31 mini-batches"},
+        {{"3", "0", "0", "1"}, "", 0, "first 3 mini-batches"},
+        {{"0", "20", "5", "1"}, "31", 20, "extrapolated from 20 mini-batches"},
+        {{"0", "20", "5", "1"}, "31", 0, "first 25 of 31 mini-batches"}, /* a system without training steps */
+        {{"0", "30", "5", "1"}, "31", 0, ""},
+        {{"0", "20", "5", "1"}, "", 0, ""},
+        {{NULL, NULL, NULL, NULL}, "", 0, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_run_record run;
+        char part[GNN_PART_BYTES];
+        fake_part(&run, cases[i].options, cases[i].whole, cases[i].used);
+        assert_string_equal(gnn_run_part(&run, part), cases[i].part);
+        gnn_run_record_free(&run);
+    }
+}
+
+/* In every table, in the block of a run, and in the conditions: the time of a part passes for no epoch's. */
+static void a_part_of_an_epoch_is_named(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_part(&run, (const char *const[]){"3", "0", "0", "1"}, "31", 0);
+    fake_figure(&run.epochs[1], "read_max_ns", 1000);
+    fake_figure(&run.epochs[0], GNN_FIGURE_GPU_BUSY, 1000);
+    fake_figure(&run.epochs[1], GNN_FIGURE_GPU_BUSY, 1000);
+    run.run_id = 41;
+    char *text = report_text(&run, 1, GNN_REPORT_TEXT);
+    uint32_t rows = 0;
+    for (const char *at = text; (at = strstr(at, "\n 41  gnndrive (first 3 of 31 mini-batches)")) != NULL; at++)
+        rows++;
+    assert_int_equal(rows, 5); /* runs, reads, stages, GPU, percentiles */
+    must_show(text, "compute cpu, only the first 3 of 31 mini-batches of each epoch\n");
+    free(text);
+    text = run_text(&run);
+    must_show(text, "later 10.00 s (epoch 2), only the first 3 of 31 mini-batches\n");
+    free(text);
+    gnn_run_record_free(&run);
+    fake_part(&run, (const char *const[]){"0", "20", "5", "1"}, "31", 20);
+    text = run_text(&run);
+    must_show(text, "later 10.00 s (epoch 2), extrapolated from 20 mini-batches\n");
+    free(text);
+    gnn_run_record_free(&run);
+}
+
 /* Another run on the same dataset is a note, in plain text whatever a database has there. */
 static void a_shared_dataset_is_a_note(void **state)
 {
@@ -643,8 +714,10 @@ static void a_picture_of_two_worlds(void **state)
     if (!have_gnuplot())
         skip_test("gnuplot is not installed");
     struct gnn_run_record run;
+    struct gnn_err err = {0};
     int64_t ids[2];
     fake_run(&run, "pygplus", 60, 1, 1);
+    must(gnn_kv_set(&run.config, "max-batches", "7", &err), &err);
     ids[0] = store(place->handle, &run);
     fake_run(&run, "gnndrive", 10, 1, 1);
     (void)snprintf(run.world, sizeof run.world, "simulated");
@@ -656,14 +729,14 @@ static void a_picture_of_two_worlds(void **state)
     fake_figure(&run.epochs[0], "warmup_batches", 5);
     fake_figure(&run.epochs[0], "extrapolated_from_batches", 50);
     ids[1] = store(place->handle, &run);
-    struct gnn_err err = {0};
     must(plot(place, ids, 2, &err), &err);
     assert_file_shows(place, "epoch-time.dat", "first epoch\t69\t69\t69\t69\t69\t23\t23\t23\t23\t23\n");
     char *text = file_text(place, "epoch-time.gp");
     for (char *c = text; (c = strstr(c, "\\n")) != NULL;)
         memcpy(c, " ", 1), memmove(c + 1, c + 2, strlen(c + 2) + 1); /* where lines are broken is free */
     must_show(text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, memory limit 320 MiB "
-                    "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
+                    "(cgroup-v1), cold start; pygplus: measured world, compute cpu, only the first 7 mini-batches of "
+                    "each epoch; gnndrive: simulated world, "
                     "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
                     "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
                     "mini-batches alone. One run of each series.\"");
@@ -838,6 +911,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_of_a_comparison),
+        cmocka_unit_test(a_part_of_an_epoch_has_its_name),
+        cmocka_unit_test(a_part_of_an_epoch_is_named),
         cmocka_unit_test(a_shared_dataset_is_a_note),
         cmocka_unit_test(one_run_is_a_block),
         cmocka_unit_test(epochs_that_count),
