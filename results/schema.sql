@@ -200,6 +200,16 @@ CREATE TABLE figures ( -- statistics of an epoch: the system's own, and those of
                        -- Time between the ends of two training steps:
                        --   batch_p50_ns, batch_p90_ns, batch_p99_ns, batch_max_ns
                        --
+                       -- Part of an epoch (--batches N); wall_ns, counters and stages are those of the part:
+                       --   warmup_batches, extrapolated_from_batches
+                       --   full_epoch_ns         estimated time of the whole epoch
+                       --   full_epoch_settled    0: not settled, so no result. The mini-batches still get faster or
+                       --                         slower, or too few of them are independent. 1: settled
+                       --   full_epoch_low_ns, full_epoch_high_ns
+                       --                         95 % interval if all further mini-batches are like these; no rows if
+                       --                         not settled
+                       --   full_epoch_groups     groups of mini-batches that the interval is from; 0: fewer than 4
+                       --
                        -- CPU:
                        --   cpu_stolen_ns         time that a hypervisor took from all cores
                        --

@@ -482,12 +482,12 @@ bool gnn_metric_of_paper(const char *name)
 
 double gnn_metric_of(const struct gnn_run_record *run, const char *name)
 {
+    const bool withheld = gnn_run_withholds_times(run) || gnn_run_is_unsettled(run);
     assert(gnn_metric_known(name));
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
-            return run_metrics[i].subject == OF_END || !gnn_run_withholds_times(run) ? run_metrics[i].fn(run)
-                                                                                     : (double)NAN;
-    if (gnn_run_withholds_times(run) || run->status != GNN_RUN_OK || run->epoch_count == 0 || is_of_figure(name))
+            return run_metrics[i].subject == OF_END || !withheld ? run_metrics[i].fn(run) : (double)NAN;
+    if (withheld || run->status != GNN_RUN_OK || run->epoch_count == 0 || is_of_figure(name))
         return (double)NAN;
     for (int i = 0; i < EPOCH_METRICS; i++)
         if (strcmp(epoch_metrics[i].name, name) == 0)

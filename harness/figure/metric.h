@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The metrics of a run that a figure can show, by name: its y axis and its predicates use them. A value of an epoch is
  * the median over the epochs that count: complete epochs after the first, or the only epoch (gnn_run_counts_epoch).
- * For a part of an epoch (--batches), times and counts are scaled to the whole.
+ * For a part of an epoch (--batches), times and counts are scaled to the whole. If such a part is not settled,
+ * all metrics but `oom` and `oot` are NAN.
  *
  *   `epoch_s`, `epoch_min`     Seconds, minutes of an epoch.
  *   `first_epoch_s`            Seconds of the first epoch.

@@ -362,6 +362,14 @@ static void say_words(struct caption *c, const struct gnn_paper_figure *figure)
         if (stands)
             say(c, ". %s", words[w].text);
     }
+    for (uint32_t i = 0; i < figure->job->count; i++) {
+        const struct gnn_figure_cell *const cell = &figure->cells[i];
+        if (cell->run_count == 0 || !gnn_run_is_unsettled(&cell->runs[cell->run_count - 1]))
+            continue;
+        say(c, ". Not settled: in the part of an epoch that ran, mini-batches get faster or slower, or too few are "
+               "independent");
+        return;
+    }
 }
 
 /* The state of the machine: page cache, readahead, limit. */

@@ -153,8 +153,13 @@ static const char *word_of(const struct gnn_run_record *run, enum gnn_value_stat
     case GNN_RUN_OOT:
         return "OOT";
     case GNN_RUN_OK:
-        *state = gnn_run_withholds_times(run) ? GNN_VALUE_MISSING : GNN_VALUE_KNOWN;
-        return gnn_run_withholds_times(run) ? "invalid" : NULL;
+        *state = GNN_VALUE_MISSING;
+        if (gnn_run_withholds_times(run))
+            return "invalid";
+        if (gnn_run_is_unsettled(run))
+            return GNN_NOT_SETTLED;
+        *state = GNN_VALUE_KNOWN;
+        return NULL;
     default:
         *state = GNN_VALUE_MISSING;
         return "failed";

@@ -19,7 +19,7 @@ struct gnn_figure_value {
     enum gnn_value_state state;
     double median, least, most; /* if known */
     uint32_t runs;
-    const char *word; /* without a number: `OOM`, `OOT`, `N/A`, `failed`, `not run`; "": not in the figure */
+    const char *word; /* without a number: `OOM`, `N/A`, `failed`, `not run`, `not settled`; "": not in the figure */
 };
 struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
                                             const uint32_t *at);

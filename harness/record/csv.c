@@ -136,7 +136,17 @@ static enum gnn_status put_before(const struct gnn_run_record *run, bool hide_ti
     return GNN_OK;
 }
 
-/* The first epoch, then the distribution of the epochs that count: the same median as every table's. */
+/* Writes whether extrapolated epochs are settled; nothing if whole epochs ran, or if the record does not have it. */
+static void put_settled(const struct gnn_run_record *run, FILE *out)
+{
+    uint64_t settled = GNN_UNKNOWN;
+    if (run->epoch_count > 0)
+        settled = gnn_recorded_figure(&run->epochs[0], GNN_FIGURE_FULL_EPOCH_SETTLED);
+    put_count(gnn_run_is_unsettled(run) ? 0 : settled, out);
+}
+
+/* The first epoch, then the distribution of the epochs that count: the same median as every table's. Times that are not
+ * settled are left out. */
 static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, struct gnn_err *err)
 {
     char part[GNN_PART_BYTES];
@@ -154,6 +164,7 @@ static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, s
     put_time(median, out);
     put_time(gnn_percentile(walls_ns, known, 90), out);
     put_time(known == 0 ? (double)NAN : walls_ns[known - 1], out);
+    put_settled(run, out);
     free(walls_ns);
     return GNN_OK;
 }
@@ -171,7 +182,7 @@ static void put_header(const struct names *names, FILE *out)
         (void)fprintf(out, ",before_%s", before_columns[i]);
     (void)fputs(",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,"
                 "epochs,part,"
-                "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns",
+                "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns,epoch_settled",
                 out);
     for (uint32_t i = 0; i < names->count; i++)
         put_text(names->of[i], out);

@@ -79,17 +79,26 @@ static void put_bytes(uint64_t bytes, FILE *out)
     put_cell(bytes == GNN_UNKNOWN ? "" : gnn_format_bytes(bytes, text, sizeof text), "n", out);
 }
 
+static void put_status(const struct gnn_run_record *run, FILE *out)
+{
+    const char *word = gnn_run_status_name(run->status);
+    if (run->status == GNN_RUN_OK && gnn_run_withholds_times(run))
+        word = gnn_run_status_name(GNN_RUN_INVALID);
+    else if (run->status == GNN_RUN_OK && gnn_run_is_unsettled(run))
+        word = GNN_NOT_SETTLED;
+    put_cell(word, strcmp(word, gnn_run_status_name(GNN_RUN_OK)) == 0 ? "" : "bad", out);
+}
+
 static void put_run(const struct gnn_run_record *run, FILE *out)
 {
     char text[4 * GNN_NAME_MAX];
-    const bool ok = run->status == GNN_RUN_OK && !gnn_run_withholds_times(run);
     (void)fprintf(out, "<tr data-run=\"%" PRId64 "\"><td class=\"n\">%" PRId64 "</td>", run->run_id, run->run_id);
     char system[GNN_SYSTEM_TEXT_BYTES];
     put_cell(gnn_run_system_text(run, system), "", out);
     (void)snprintf(text, sizeof text, "%s %s", run->dataset, run->model);
     put_cell(text, "", out);
     put_cell(run->world, "", out);
-    put_cell(run->status == GNN_RUN_OK && !ok ? "invalid" : gnn_run_status_name(run->status), ok ? "" : "bad", out);
+    put_status(run, out);
     put_seconds(gnn_run_first_epoch_ns(run), out);
     put_seconds(gnn_run_later_epoch_ns(run), out);
     put_number(gnn_run_io_wait_pct(run), "%.1f", out);

@@ -54,7 +54,7 @@ struct spread {
 static bool usable(const struct gnn_run_record *run)
 {
     return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) && !gnn_run_cap_not_enforced(run) &&
-           run->epoch_count > 0;
+           !gnn_run_is_unsettled(run) && run->epoch_count > 0;
 }
 
 static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t count, struct comparison *out,
@@ -192,6 +192,8 @@ static const char *missing_word(const struct group *group)
         return "none";
     if (last->status == GNN_RUN_OK && gnn_run_cap_not_enforced(last))
         return "limit not enforced";
+    if (last->status == GNN_RUN_OK && !gnn_run_withholds_times(last) && gnn_run_is_unsettled(last))
+        return GNN_NOT_SETTLED;
     return words[last->status] != NULL ? words[last->status] : "invalid";
 }
 

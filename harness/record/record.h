@@ -18,7 +18,7 @@
 
 enum {
     GNN_RECORD_STAGES_MAX = 12,   /* both: asserts in run/record_fill.c compare them with the system's limits */
-    GNN_RECORD_FIGURES_MAX = 137, /* figures of a system and of the harness */
+    GNN_RECORD_FIGURES_MAX = 139, /* figures of a system and of the harness */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -124,9 +124,12 @@ struct gnn_run_record {
     uint32_t series_count, series_room;
 };
 
-/* Names of the harness's figures. With --batches only a part of the epoch ran; these are the whole epoch's time and the
- * 95 % interval of its extrapolation. */
+/* Names of the harness's figures. With --batches only a part of the epoch ran. These are the whole epoch's time,
+ * whether it is settled (1 or 0), the number of independent groups (0: fewer than four), and the 95 % interval. A time
+ * that is not settled has no interval. */
 #define GNN_FIGURE_FULL_EPOCH "full_epoch_ns"
+#define GNN_FIGURE_FULL_EPOCH_SETTLED "full_epoch_settled"
+#define GNN_FIGURE_FULL_EPOCH_GROUPS "full_epoch_groups"
 #define GNN_FIGURE_FULL_EPOCH_LOW "full_epoch_low_ns"
 #define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
 /* Time of an epoch in which the device, or its model, had ops to run. Absent if the host computed. */

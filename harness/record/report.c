@@ -126,7 +126,7 @@ static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_
 static void set_epoch_times(struct grid *grid, const struct gnn_run_record *run)
 {
     char text[TEXT_BYTES];
-    grid_set(grid, 3, "%s", time_text(gnn_run_first_epoch_ns(run), text));
+    grid_set(grid, 3, "%s", gnn_run_is_unsettled(run) ? GNN_NOT_SETTLED : time_text(gnn_run_first_epoch_ns(run), text));
     grid_set(grid, 4, "%s", time_text(gnn_run_later_epoch_ns(run), text));
 }
 

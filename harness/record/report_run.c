@@ -71,11 +71,27 @@ static void name_counted(const struct gnn_run_record *run, char *text, size_t te
         (void)snprintf(text, text_bytes, "median of %u complete epochs", count);
 }
 
+/* Prints the estimate of an epoch that is not settled; the conditions give the reason. */
+static void print_estimate(const struct gnn_run_record *run, FILE *out)
+{
+    char text[128], first[TEXT_BYTES];
+    uint32_t e = 0;
+    while (!gnn_epoch_is_unsettled(&run->epochs[e]))
+        e++;
+    (void)snprintf(text, sizeof text, "about %s s (epoch %u), " GNN_NOT_SETTLED,
+                   time_text(gnn_recorded_figure(&run->epochs[e], GNN_FIGURE_FULL_EPOCH), first), e + 1);
+    print_line("epoch time", text, out);
+}
+
 static void print_epochs(const struct gnn_run_record *run, FILE *out)
 {
     char text[256], first[TEXT_BYTES], later[TEXT_BYTES], counted[64], part[GNN_PART_BYTES];
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
         return;
+    if (gnn_run_is_unsettled(run)) {
+        print_estimate(run, out);
+        return;
+    }
     const uint64_t later_ns = gnn_run_later_epoch_ns(run);
     size_t used = (size_t)snprintf(text, sizeof text, "first %s s", time_text(gnn_run_first_epoch_ns(run), first));
     name_counted(run, counted, sizeof counted);

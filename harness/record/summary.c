@@ -186,8 +186,23 @@ double gnn_run_floor_ratio(const struct gnn_run_record *run)
     return (double)wall_ns / (double)floor_ns;
 }
 
+bool gnn_epoch_is_unsettled(const struct gnn_record_epoch *epoch)
+{
+    return gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_SETTLED) == 0;
+}
+
+bool gnn_run_is_unsettled(const struct gnn_run_record *run)
+{
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        if (gnn_epoch_is_unsettled(&run->epochs[e]))
+            return true;
+    return false;
+}
+
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch)
 {
+    if (gnn_epoch_is_unsettled(epoch))
+        return GNN_UNKNOWN;
     const uint64_t full_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH);
     return full_ns != GNN_UNKNOWN ? full_ns : epoch->wall_ns;
 }
@@ -234,7 +249,8 @@ uint64_t gnn_run_first_epoch_ns(const struct gnn_run_record *run)
 
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run)
 {
-    const double median_ns = gnn_run_withholds_times(run) ? (double)NAN : gnn_run_epoch_median(run, whole_ns);
+    const bool withheld = gnn_run_withholds_times(run) || gnn_run_is_unsettled(run);
+    const double median_ns = withheld ? (double)NAN : gnn_run_epoch_median(run, whole_ns);
     return isfinite(median_ns) ? (uint64_t)llround(median_ns) : GNN_UNKNOWN;
 }
 
@@ -380,7 +396,27 @@ static void say_storage(const struct gnn_run_record *run, char *text, size_t tex
             gnn_format_count((double)run->device_iops, number, sizeof number));
 }
 
-/* A part of an epoch, or what stands for the whole: from how much, and within what. */
+/* Says how reliable the time of a part is: its interval, or why it is not settled and what to do. */
+static void say_reliability(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    const struct gnn_record_epoch *const epoch = &run->epochs[0];
+    const uint64_t low_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_LOW);
+    const uint64_t high_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_HIGH);
+    if (gnn_epoch_is_unsettled(epoch))
+        say(text, text_bytes, GNN_NOT_SETTLED ": %s",
+            gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_GROUPS) == 0
+                ? "too few independent mini-batches (raise --batches)"
+                : "mini-batches get faster or slower (raise --warmup)");
+    else if (gnn_run_is_unsettled(run))
+        say(text, text_bytes, "a later epoch " GNN_NOT_SETTLED);
+    else if (low_ns != GNN_UNKNOWN && high_ns != GNN_UNKNOWN)
+        say(text, text_bytes, "95 %% interval of the first epoch %.4g to %.4g s %s", 1e-9 * (double)low_ns,
+            1e-9 * (double)high_ns,
+            gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_SETTLED) == GNN_UNKNOWN ? "(not tested for drift)"
+                                                                                     : "if mini-batches stay alike");
+}
+
+/* A part of an epoch represents the whole: says how large it is, and how reliable. */
 static void say_part(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
     char part[GNN_PART_BYTES];
@@ -389,16 +425,12 @@ static void say_part(const struct gnn_run_record *run, char *text, size_t text_b
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
         return;
     const struct gnn_record_epoch *const epoch = &run->epochs[0];
-    const uint64_t full_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH);
-    const uint64_t low_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_LOW);
-    const uint64_t high_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_HIGH);
-    if (full_ns == GNN_UNKNOWN || low_ns == GNN_UNKNOWN || high_ns == GNN_UNKNOWN)
+    if (gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH) == GNN_UNKNOWN)
         return;
-    say(text, text_bytes,
-        "epoch extrapolated from %" PRIu64 " mini-batches after %" PRIu64
-        ", 95 %% interval of the first epoch %.4g to %.4g s, counters and stages of those mini-batches alone",
-        gnn_recorded_figure(epoch, "extrapolated_from_batches"), gnn_recorded_figure(epoch, "warmup_batches"),
-        1e-9 * (double)low_ns, 1e-9 * (double)high_ns);
+    say(text, text_bytes, "epoch extrapolated from %" PRIu64 " mini-batches after %" PRIu64,
+        gnn_recorded_figure(epoch, "extrapolated_from_batches"), gnn_recorded_figure(epoch, "warmup_batches"));
+    say_reliability(run, text, text_bytes);
+    say(text, text_bytes, "counters and stages of those mini-batches alone");
 }
 
 /* The model's width too, where the record has it. */

@@ -46,7 +46,18 @@ void gnn_stage_parts(const struct gnn_record_stage *stage, uint64_t parts_ns[GNN
 /* Returns a figure of an epoch, or GNN_UNKNOWN if there is none of this name. */
 uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *name);
 
-/* Returns the epoch's wall time, extrapolated if only a part of it ran (--batches). */
+/* Returns whether the time of an epoch, of which a part ran (--batches), is not settled
+ * (harness/run/worker/extrapolate.h). Such a time is shown with a mark, and no figure or picture has it. */
+bool gnn_epoch_is_unsettled(const struct gnn_record_epoch *epoch);
+
+/* Returns whether an epoch of the run is not settled. */
+bool gnn_run_is_unsettled(const struct gnn_run_record *run);
+
+/* The word in place of an unsettled time. */
+#define GNN_NOT_SETTLED "not settled"
+
+/* Returns the epoch's wall time, extrapolated if only a part of it ran (--batches). GNN_UNKNOWN: there is none, or it
+ * is not settled. */
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch);
 
 /* ---- the epochs that count: tables, figures, pictures, pages and the gate have "an epoch" from here ---- */
@@ -62,7 +73,7 @@ typedef double gnn_epoch_fn(const struct gnn_run_record *run, const struct gnn_r
 /* Returns the median of a quantity over the epochs that count and have it, or NAN if there is none. */
 double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn);
 
-/* The functions below use gnn_epoch_whole_ns. They return GNN_UNKNOWN if times are withheld. */
+/* The functions below use gnn_epoch_whole_ns. They return GNN_UNKNOWN if times are withheld or not settled. */
 
 /* Returns the time of the first epoch. GNN_UNKNOWN: no epoch ended. */
 uint64_t gnn_run_first_epoch_ns(const struct gnn_run_record *run);

@@ -120,7 +120,8 @@ const struct gnn_option gnn_run_options[] = {
     OPTION(BATCHES, "max-batches", U32, max_batches, "0",
            .help = "Train only the first N mini-batches of an epoch; 0 = all"),
     OPTION(BATCHES, "batches", U32, batches, "0",
-           .help = "Train N mini-batches after the warm-up and extrapolate to the epoch; 0 = train whole epochs"),
+           .help = "Train N mini-batches after the warm-up and extrapolate to the epoch, if they are steady; 0 = train "
+                   "whole epochs"),
     OPTION(BATCHES, "warmup", U32, warmup, "0", .unit = "batches",
            .help = "Mini-batches before those that --batches extrapolates from"),
     OPTION(BATCHES, "sample-only", BOOL, sample_only, "no",

@@ -16,7 +16,7 @@
 
 /* Figures of an epoch that are the harness's own: those added here, those of its floor (floor.h), and those of sizes,
  * asked for and the device's: four ends and the classes that have any. */
-enum { OWN_FIGURES = 30, FLOOR_FIGURES = 3, SIZE_FIGURES = 2 * (4 + GNN_SIZE_CLASSES) };
+enum { OWN_FIGURES = 32, FLOOR_FIGURES = 3, SIZE_FIGURES = 2 * (4 + GNN_SIZE_CLASSES) };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -291,8 +291,12 @@ static void add_figure(struct gnn_record_epoch *out, const char *name, uint64_t 
 static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_extrapolation *full)
 {
     add_figure(out, GNN_FIGURE_FULL_EPOCH, full->full_ns);
-    add_figure(out, GNN_FIGURE_FULL_EPOCH_LOW, full->low_ns);
-    add_figure(out, GNN_FIGURE_FULL_EPOCH_HIGH, full->high_ns);
+    add_figure(out, GNN_FIGURE_FULL_EPOCH_SETTLED, full->settled ? 1 : 0);
+    add_figure(out, GNN_FIGURE_FULL_EPOCH_GROUPS, full->groups);
+    if (full->settled) {
+        add_figure(out, GNN_FIGURE_FULL_EPOCH_LOW, full->low_ns);
+        add_figure(out, GNN_FIGURE_FULL_EPOCH_HIGH, full->high_ns);
+    }
     add_figure(out, "warmup_batches", full->warmup);
     add_figure(out, "extrapolated_from_batches", full->used);
 }

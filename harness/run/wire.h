@@ -68,8 +68,11 @@ struct gnn_wire_progress {
 /* --batches N: estimated time of the whole epoch (harness/run/worker/extrapolate.h). */
 struct gnn_extrapolation {
     uint64_t full_ns;         /* the warm-up as measured, all other mini-batches at the mean */
-    uint64_t low_ns, high_ns; /* 95 % interval of the mean (Student's t over the groups), for the same sum */
+    uint64_t low_ns, high_ns; /* 95 % interval of the mean (Student's t over the groups), for the same sum; GNN_UNKNOWN:
+                               * not settled */
     uint32_t warmup, used;    /* numbers of mini-batches */
+    uint32_t groups;          /* independent groups of mini-batches, or phases; 0: fewer than four groups */
+    bool settled;             /* false: too few groups, or the mini-batches get faster or slower */
 };
 
 /* What the run has used so far. On a modelled machine all values are the model's, group included. In the measured world

@@ -356,6 +356,25 @@ static void nothing_drawn_misleads(void **state)
         expect_file(p, "tiny-oom.svg", PARTS(">a OOM<"));
 }
 
+/* A part of an epoch that is too short is recorded with its time, and the figure has a word in its place. Parts are run
+ * at scale 1 alone. */
+static void a_part_that_is_not_settled_has_no_number(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-part",
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = livejournal\nhidden = 16\n"
+                 "batch = 16\nfanout = 5,5\nevaluate = never\nmodel = sage\nepochs = 1\nwarmup = 1\nbatches = 4\n"
+                 "[short]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 9\ntitle = T\nchart = bars\n"
+                 "x = dataset\nscale = 1\ny = epoch_s, asks\n[holds]\nfast = epoch_s[short] < 1\n");
+    const bool drawn = expect_drawn(
+        p, "tiny-part",
+        PARTS("1 of 1 configurations", "| short | not settled |", "not measurable  fast",
+              "per configuration. Not settled: in the part of an epoch that ran, mini-batches get faster"));
+    expect_file(p, "tiny-part.csv", PARTS("short,livejournal,not settled,0,,,,,,,,,,\n"));
+    if (drawn)
+        expect_file(p, "tiny-part.svg", PARTS("not settled"));
+}
+
 /* Courses of runs, distributions, heat maps: what their data files hold, and that a picture came out. */
 static void shapes_of_other_kinds_are_drawn(void **state)
 {
@@ -455,6 +474,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shapes_of_other_kinds_are_drawn, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(nothing_drawn_misleads, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_part_that_is_not_settled_has_no_number, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),

@@ -283,6 +283,24 @@ static void parts_are_told_as_wholes(void **state)
     assert_float_equal(gnn_metric_of(&run, "epoch_s"), 77, 1e-9);
     assert_float_equal(gnn_metric_of(&run, "reads"), 2000, 0);
     assert_float_equal(gnn_metric_of(&run, "sampling_s"), 8, 1e-9);
+    fake_figure(epoch, GNN_FIGURE_FULL_EPOCH_SETTLED, 1);
+    assert_float_equal(gnn_metric_of(&run, "epoch_s"), 77, 1e-9);
+    gnn_run_record_free(&run);
+}
+
+/* Whatever is extrapolated from the part, or is of the part alone. */
+static void a_part_that_is_not_settled_has_no_metrics(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"epoch_s",     "first_epoch_s",  "reads",         "sampling_s", "read_kib",
+                                        "io_wait_pct", "series.cpu_pct", "own.page_hits", "reads.4K"};
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 2, 1);
+    fake_figure(&run.epochs[1], GNN_FIGURE_FULL_EPOCH, UINT64_C(77000000000));
+    fake_figure(&run.epochs[1], GNN_FIGURE_FULL_EPOCH_SETTLED, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(isnan(gnn_metric_of(&run, names[i])));
+    assert_float_equal(gnn_metric_of(&run, "oom"), 0, 0);
     gnn_run_record_free(&run);
 }
 
@@ -795,6 +813,7 @@ int main(void)
         cmocka_unit_test(requests_are_told_by_size),
         cmocka_unit_test(the_series_has_metrics),
         cmocka_unit_test(parts_are_told_as_wholes),
+        cmocka_unit_test(a_part_that_is_not_settled_has_no_metrics),
         cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(published_values_are_read_and_found, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, make_dir, remove_dir),

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Extrapolates from a part of an epoch to the whole: --batches N. All further mini-batches are assumed to cost as much
- * as those after the warm-up. The spread between ten equal groups of them shows how reliable this is. */
+ * as those after the warm-up.
+ *
+ * The 95 % interval comes from the spread between groups of consecutive steps, four to ten of them. Each group is at
+ * least twice as long as the steps' autocorrelation. The interval assumes that all further steps are like these.
+ *
+ * The time is not settled, and has no interval, in three cases. There are fewer than four such groups. The steps get
+ * faster or slower from group to group. They differ from those of the second half of the warm-up. Both tests have 95 %
+ * confidence, so they do not see a drift that is smaller than the noise of the part. */
 #ifndef GNN_RUN_EXTRAPOLATE_H
 #define GNN_RUN_EXTRAPOLATE_H
 
@@ -29,7 +36,8 @@ struct gnn_phases {
 GNN_MUST_CHECK enum gnn_status gnn_phases_choose(const struct gnn_intent *intent, uint32_t warmup, uint32_t batches,
                                                  struct gnn_phases *out, struct gnn_err *err);
 
-/* Extrapolates from phases, otherwise as gnn_extrapolate. step_ns: (phases->count * phases->batches). */
+/* Extrapolates from phases, otherwise as gnn_extrapolate. Each phase counts as independent of the others. From three
+ * phases on, the time is not settled if they get faster or slower. step_ns: (phases->count * phases->batches). */
 void gnn_extrapolate_phases(const uint64_t *step_ns, const struct gnn_phases *phases, uint64_t start_ns, uint64_t total,
                             struct gnn_extrapolation *out);
 
