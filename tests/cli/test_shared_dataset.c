@@ -77,7 +77,8 @@ static void read_thousandths(const char *path, uint64_t share)
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(fstat(fd, &info), 0);
-    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0); /* nothing is read ahead */
+    if (share < 1000) /* nothing is read ahead */
+        assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
     for (uint64_t at = 0; at < (uint64_t)info.st_size / 1000 * share; at += PAGE)
         assert_true(pread(fd, page, PAGE, (off_t)at) > 0);
     assert_int_equal(close(fd), 0);
