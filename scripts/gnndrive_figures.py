@@ -88,21 +88,32 @@ class Runner:
         return self.cells[key]
 
 
+def is_settled(record):
+    """False where the time of an epoch, of which a part ran, is not settled."""
+    return 0 not in [epoch["figures"].get("full_epoch_settled") for epoch in record["epochs"]]
+
+
 def epoch_seconds(record):
-    """The whole epoch, and half the width of its 95 % interval; None where the run has no time."""
+    """The whole epoch, and half the width of its 95 % interval; None where the run has no time, or none that is settled."""
     if record["status"] != "ok":
         return None, None
     figures = record["epochs"][-1]["figures"]
+    if not is_settled(record):
+        return None, None
     if "full_epoch_ns" not in figures:
         return record["epochs"][-1]["wall_ns"] * 1e-9, 0.0
     half = (figures["full_epoch_high_ns"] - figures["full_epoch_low_ns"]) / 2
     return figures["full_epoch_ns"] * 1e-9, half * 1e-9
 
 
+def status(record):
+    return record["status"] if record["status"] != "ok" or is_settled(record) else "not settled"
+
+
 def sampling_seconds(record):
     """Time one sampler spends on an epoch: sampler latency summed over all mini-batches and divided by the workers,
     waiting for the next stage left out."""
-    if record["status"] != "ok":
+    if record["status"] != "ok" or not is_settled(record):
         return None
     epoch = record["epochs"][-1]
     stage = next(s for s in epoch["stages"] if s["stage"] == "sample")
@@ -135,7 +146,7 @@ def figure_8(runner, dims, series):
     rows = []
     for name in series:
         times = [epoch_seconds(runner.cell(name, dim)) for dim in dims]
-        rows.append([name] + [runner.cell(name, d)["status"] if t is None else f"{t:.4g}" + (f" ± {h:.2g}" if h else "")
+        rows.append([name] + [status(runner.cell(name, d)) if t is None else f"{t:.4g}" + (f" ± {h:.2g}" if h else "")
                               for d, (t, h) in zip(dims, times)])
     parts = ["### gnndrive-fig8, Papers100M, GraphSAGE: epoch time in seconds\n",
              *table(["series"] + [f"dim {d}" for d in dims], rows)]

@@ -125,6 +125,12 @@ def times(record):
     return whole * 1e-9, (whole - epoch["wall_ns"] + figures["timed_ns"]) * 1e-9
 
 
+def status(record):
+    """The run's status; "not settled" where its part of an epoch has no time."""
+    settled = [epoch["figures"].get("full_epoch_settled") for epoch in record.get("epochs") or []]
+    return "not settled" if record["status"] == "ok" and 0 in settled else record["status"]
+
+
 def a_batch(record):
     """Of the last epoch's mini-batches, a mean one: milliseconds of a loader and of the GPU, nodes, edges."""
     epoch = record["epochs"][-1]
@@ -158,8 +164,9 @@ def table_3(runner):
             f"mariusgnn.loaders={loaders}", *partitions(released, a.scale), *part], loaders)
         if 0 < a.batches < 2 * in_flight:  # what the warm-up copied ahead is missing in their time
             sys.exit(f"{row}: --batches {a.batches} are fewer than {2 * in_flight}, twice those in flight: too few to tell the rate of an epoch")
-        runner.put("table3", a.scale, row, status=record["status"], in_flight=in_flight)
-        if record["status"] != "ok":
+        ended = status(record)
+        runner.put("table3", a.scale, row, status=ended, in_flight=in_flight)
+        if ended != "ok":
             continue
         whole, timed = times(record)
         figures = record["epochs"][-1]["figures"]

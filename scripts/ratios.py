@@ -37,6 +37,7 @@ from results_page import Part, about, read_csv, tolerance, write_csv
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published")
 WORKLOADS = os.path.join(os.path.dirname(__file__), "../workloads")
 NOT_RUN = "not run"
+NOT_SETTLED = "not settled"
 COLUMNS = {f"{readahead} {costs}": (readahead, costs) for readahead in ("0", "128K") for costs in ("ideal", "released")}
 RELEASED = "128K released"  # the column of a paper whose released instructions leave readahead as it is
 # What a released program does otherwise, beside what it spends.
@@ -160,6 +161,13 @@ def run_one(line, path):
 
 
 def record_of(a, words, said):
+    """The record of a run; NOT_SETTLED where its part of an epoch has no time."""
+    record = kept_or_made(a, words, said)
+    settled = [epoch["figures"].get("full_epoch_settled") for epoch in record.get("epochs") or []]
+    return {**record, "status": NOT_SETTLED} if record["status"] == "ok" and 0 in settled else record
+
+
+def kept_or_made(a, words, said):
     """The record of a run, kept or made; NOT_RUN after --minutes or with --no-run."""
     path = kept_path(a, words)
     if os.path.exists(path + ".json"):

@@ -158,6 +158,12 @@ def seconds_of(record):
     return median([epoch_seconds(epoch) for epoch in counted(record)])
 
 
+def status(record):
+    """The run's status; "not settled" where its part of an epoch has no time."""
+    settled = [epoch["figures"].get("full_epoch_settled") for epoch in record.get("epochs") or []]
+    return "not settled" if record["status"] == "ok" and 0 in settled else record["status"]
+
+
 # ---- one cell of all rounds ----
 
 def median(values):
@@ -226,13 +232,13 @@ def machine(record):
 
 def cell(a, cap, setting, row, records):
     """One line of the CSV file: the median run by time, its own counters, and the spread of all."""
-    good = [r for r in records if r["status"] == "ok"]
+    good = [r for r in records if status(r) == "ok"]
     out = dict.fromkeys(FIELDS, "")
     out.update(scale=a.scale, cap=cap, setting=setting, row=row, runs=len(records), threads="", machine=machine(records[0]), model=a.model,
                part=a.parts.get(ROWS[row][0], ""), cap_kind=records[0]["cap_enforcement"] or "")
     if len(good) < len(records):
-        bad = next(r for r in records if r["status"] != "ok")
-        out.update(status=bad["status"], stages=(bad["reasons"] or "").split("\n")[0])
+        bad = next(r for r in records if status(r) != "ok")
+        out.update(status=status(bad), stages=(bad["reasons"] or "").split("\n")[0])
         return out
     good.sort(key=seconds_of)
     times = [seconds_of(r) for r in good]

@@ -27,15 +27,17 @@ done
 sqlite3 -markdown "$db" "
 with cell as (
     select iif(r.compute like '%/gpu', 'GPU', 'CPU') as variant, cast(w.value as integer) as workers,
-           f.value / 1e9 as epoch_s, lo.value / 1e9 as low_s, hi.value / 1e9 as high_s,
+           iif(coalesce(s.value, 1) = 0, null, f.value / 1e9) as epoch_s, lo.value / 1e9 as low_s, hi.value / 1e9 as high_s,
            row_number() over (partition by r.compute, w.value order by r.run_id desc) as newest
     from runs r join config w on w.run_id = r.run_id and w.key = 'workers'
     join figures f on f.run_id = r.run_id and f.name = 'full_epoch_ns'
-    join figures lo on lo.run_id = r.run_id and lo.name = 'full_epoch_low_ns'
-    join figures hi on hi.run_id = r.run_id and hi.name = 'full_epoch_high_ns'
+    left join figures s on s.run_id = r.run_id and s.name = 'full_epoch_settled'
+    left join figures lo on lo.run_id = r.run_id and lo.name = 'full_epoch_low_ns'
+    left join figures hi on hi.run_id = r.run_id and hi.name = 'full_epoch_high_ns'
     where r.status = 'ok')
-select c.variant, c.workers, printf('%.0f (%.0f-%.0f)', c.epoch_s, c.low_s, c.high_s) as 'epoch s',
-       printf('%.2f', one.epoch_s / c.epoch_s) as 'speed-up',
+select c.variant, c.workers,
+       iif(c.epoch_s is null, 'not settled', printf('%.0f (%.0f-%.0f)', c.epoch_s, c.low_s, c.high_s)) as 'epoch s',
+       iif(one.epoch_s / c.epoch_s is null, '-', printf('%.2f', one.epoch_s / c.epoch_s)) as 'speed-up',
        iif(c.workers = 2, iif(c.variant = 'GPU', '1.7', '1.8'), '') as 'published'
 from cell c left join cell one on one.variant = c.variant and one.workers = 1 and one.newest = 1
 where c.newest = 1 order by c.variant desc, c.workers"

@@ -115,6 +115,26 @@ marius --parts table3 --rows 'Papers100M disk' --scale 1/2 2>/dev/null && grep -
 verdict "a part of an epoch, at a scale of its own" $?
 grep -q '^table3,1/2,Papers100M disk,in_flight,4$' "$dir/marius.csv"
 verdict "fewer mini-batches in flight where the plan refuses so many" $?
+sed -i 's/"full_epoch_ns": [0-9]*/&, "full_epoch_settled": 0/' "$dir/oocgnn"
+marius --parts table3 --rows 'Papers100M disk' --scale 1/4 2>/dev/null &&
+    grep -qx 'table3,1/4,Papers100M disk,status,not settled' "$dir/marius.csv" &&
+    ! grep -q '^table3,1/4,Papers100M disk,epoch_s,' "$dir/marius.csv"
+verdict "a part of an epoch that is not settled has no time" $?
+python3 - <<'EOF'
+import sys
+sys.path.insert(0, "scripts")
+import gnndrive_figures, ratios, systems_table
+def run(settled):
+    return {"status": "ok", "epochs": [{"wall_ns": 5, "figures": {"full_epoch_ns": 9, "full_epoch_settled": settled}}]}
+for settled, status in ((1, "ok"), (0, "not settled")):
+    ratios.kept_or_made = lambda a, words, said: run(settled)
+    assert ratios.record_of(None, [], "")["status"] == status
+    assert systems_table.status(run(settled)) == status
+    assert gnndrive_figures.status(run(settled)) == status
+assert gnndrive_figures.epoch_seconds(run(0)) == (None, None)
+assert gnndrive_figures.sampling_seconds(run(0)) is None
+EOF
+verdict "no script has a number of a part that is not settled" $?
 rm -f "$dir/started"
 marius --parts table3 --rows 'Papers100M disk' --scale 1/2 && [ ! -e "$dir/started" ]
 verdict "what is kept of MariusGNN is not run again" $?
