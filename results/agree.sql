@@ -19,10 +19,12 @@ from runs r left join config o on o.run_id = r.run_id and o.key = 'sample-only'
 create temp view parts as
 select r.run_id, n.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
        r.cap_bytes, r.world, r.status, e.epoch, coalesce(e.epoch > 0, 0) as later,
-       e.wall_ns / 1e9 as s, c.sampled_nodes, c.sampled_edges, c.batch_digest, c.requested_ios, c.requested_bytes,
-       c.cache_hits, c.device_read_ios, c.device_read_bytes
+       e.wall_ns / 1e9 as s, c.sampled_nodes, c.sampled_edges, c.batch_digest,
+       coalesce(v.value, '1') as digest_version, c.requested_ios, c.requested_bytes, c.cache_hits, c.device_read_ios,
+       c.device_read_bytes
 from runs r join called n using (run_id) left join epochs e using (run_id)
      left join counters c on c.run_id = r.run_id and c.epoch = e.epoch
+     left join environment v on v.run_id = r.run_id and v.key = 'batch_digest.version'
 where r.status <> 'running';
 
 create temp view ranked as
@@ -30,21 +32,30 @@ select *, row_number() over (partition by system, trainer, dim, cap_bytes, world
        count(*) over (partition by system, trainer, dim, cap_bytes, world, later) as n
 from parts;
 
+-- Cells whose digests have two versions, so that they cannot be compared.
+create temp view unlike as
+select distinct m.system, m.trainer, m.dim, m.cap_bytes, m.later
+from parts m join parts s using (system, trainer, dim, cap_bytes, epoch)
+where m.world = 'measured' and s.world = 'simulated' and m.digest_version <> s.digest_version;
+
 -- Cells in which the worlds drew other mini-batches.
 create temp view apart as
 select distinct m.system, m.trainer, m.dim, m.cap_bytes, m.later
 from parts m join parts s using (system, trainer, dim, cap_bytes, epoch)
 where m.world = 'measured' and s.world = 'simulated'
       and (m.sampled_nodes is not s.sampled_nodes or m.sampled_edges is not s.sampled_edges
-           or m.batch_digest is not s.batch_digest);
+           or m.digest_version = s.digest_version and m.batch_digest is not s.batch_digest);
 
 -- m_: measured, s_: simulated; ios to device_bytes: simulated against measured, in percent.
 create temp view cells as
 select m.system, m.trainer, m.dim, m.cap_bytes, m.later, m.status as m_status, s.status as s_status, m.s as m_s,
        s.s as s_s, s.s / m.s as ratio,
-       iif(m.s is null or s.s is null, null,
-           (m.system, m.trainer, m.dim, m.cap_bytes, m.later)
-               not in (select system, trainer, dim, cap_bytes, later from apart)) as same,
+       case when m.s is null or s.s is null then null
+            when (m.system, m.trainer, m.dim, m.cap_bytes, m.later)
+                 in (select system, trainer, dim, cap_bytes, later from apart) then 0
+            when (m.system, m.trainer, m.dim, m.cap_bytes, m.later)
+                 in (select system, trainer, dim, cap_bytes, later from unlike) then -1
+            else 1 end as same,
        100.0 * (1.0 * s.requested_ios / nullif(m.requested_ios, 0) - 1) as ios,
        100.0 * (1.0 * s.requested_bytes / nullif(m.requested_bytes, 0) - 1) as bytes,
        100.0 * (1.0 * s.cache_hits / nullif(m.cache_hits, 0) - 1) as hits,
@@ -72,7 +83,7 @@ create temp view shown_cells as
 select system, trainer, dim, (cap_bytes / 1048576) || 'M' as cap,
        iif(m_status = 'ok' and s_status = 'ok', iif(later, 'later', 'first'), m_status || ' / ' || s_status) as epoch,
        printf('%.2f', m_s) as 'measured s', printf('%.2f', s_s) as 'simulated s', printf('%.2f', ratio) as ratio,
-       case same when 1 then 'equal' when 0 then 'DIFFER' else '' end as blocks,
+       case same when 1 then 'equal' when 0 then 'DIFFER' when -1 then 'two digest versions' else '' end as blocks,
        iif(ios is null, '', printf('%+.1f', ios)) as 'reads asked %',
        iif(bytes is null, '', printf('%+.1f', bytes)) as 'bytes asked %',
        iif(hits is null, '', printf('%+.1f', hits)) as 'hits %',

@@ -97,6 +97,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- 'dataset.shared': when another measured run used the same dataset, 'start', 'end' or
                           -- 'start and end' of this run. Missing: none was seen then
                           --
+                          -- 'batch_digest.version': version of the batch digests; digests of two versions cannot be
+                          -- compared. No row: 1, in which targets without neighbours do not count
+                          --
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
                           --
@@ -185,7 +188,8 @@ CREATE TABLE counters ( -- counts of an epoch, of all epochs, and of what came b
     sampled_nodes      INTEGER, -- unique nodes per mini-batch, summed over the mini-batches
     sampled_edges      INTEGER, -- sampled edges
     batches            INTEGER, -- mini-batches
-    batch_digest       TEXT,    -- hash of all blocks in 16 hex digits; equal mini-batches have equal digests
+    batch_digest       TEXT,    -- hash of all blocks in 16 hex digits; equal mini-batches have equal digests of one
+                                -- version: environment 'batch_digest.version'
     peak_memory_bytes  INTEGER, -- highest charge of the control group up to the end of the epoch, page cache included;
                                 -- NULL: not reported by the kernel. Evaluation after the last epoch is not part of it:
                                 -- environment 'memory.peak_bytes'

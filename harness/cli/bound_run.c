@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -156,7 +157,14 @@ static void say_unfit(const struct gnn_run_record *run, const struct gnn_row_tra
     char limit[32], least[32];
     const uint64_t least_bytes = gnn_row_trace_memory_min(trace);
     why[0] = '\0';
-    if (!same_batches(run, trace))
+    const char *const recorded = gnn_kv_get(&run->environment, GNN_ENVIRONMENT_DIGEST_VERSION);
+    const char *const version = recorded != NULL ? recorded : GNN_DIGEST_VERSION_FIRST;
+    if (strtoul(version, NULL, 10) != gnn_row_trace_digest_version())
+        (void)snprintf(why, GNN_BOUND_WHY_BYTES,
+                       "its batch digests have version %.8s, this program makes version %" PRIu32
+                       ", and the two cannot be compared; run it again",
+                       version, gnn_row_trace_digest_version());
+    else if (!same_batches(run, trace))
         (void)snprintf(why, GNN_BOUND_WHY_BYTES,
                        "its mini-batches are not those of its seed (other or reused samples)");
     else if (memory_bytes < least_bytes)

@@ -3,6 +3,7 @@
 
 #include "harness/base/grow.h"
 #include "harness/base/plain_text.h"
+#include "harness/record/record.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +42,9 @@ static enum gnn_status read_cell(const char *path, const json_t *from, struct gn
     GNN_TRY(read_pairs(json_object_get(from, "exact"), &cell->exact, err));
     if (cell->config.count == 0 || cell->exact.count == 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: configuration %u has no config or no exact values", path, facts->count);
-    return GNN_OK;
+    if (gnn_kv_get(&cell->exact, GNN_FACT_DIGEST_VERSION) != NULL)
+        return GNN_OK;
+    return gnn_kv_set(&cell->exact, GNN_FACT_DIGEST_VERSION, GNN_DIGEST_VERSION_FIRST, err); /* an older file */
 }
 
 static enum gnn_status read_facts(const char *path, const json_t *root, struct gnn_facts *facts, struct gnn_err *err)

@@ -90,18 +90,48 @@ static enum gnn_status add_config(struct gnn_changes *out, const struct gnn_cell
     return GNN_OK;
 }
 
+/* Returns whether the value is a digest, or its version. */
+static bool is_digest(const char *name)
+{
+    static const char suffix[] = " batch_digest";
+    const size_t length = strlen(name), end = sizeof suffix - 1;
+    return strcmp(name, GNN_FACT_DIGEST_VERSION) == 0 || (length >= end && strcmp(name + length - end, suffix) == 0);
+}
+
+/* Notes that digests of two versions were not compared. */
+static enum gnn_status note_versions(const struct gnn_cell *base, const char *before, const char *now,
+                                     struct gnn_changes *out, struct gnn_err *err)
+{
+    struct gnn_change change = {.kind = GNN_CHANGE_EXACT, .judgement = GNN_JUDGED_NOTE};
+    SET_TEXT(change.cell, base->label);
+    SET_TEXT(change.name, GNN_FACT_DIGEST_VERSION);
+    SET_TEXT(change.base, before);
+    SET_TEXT(change.head, now);
+    SET_TEXT(change.text, "digests of two versions cannot be compared; nodes and edges of the mini-batches were");
+    return add(out, &change, err);
+}
+
 static enum gnn_status compare_cells(const struct gnn_cell *base, const struct gnn_cell *head, struct gnn_changes *out,
                                      struct gnn_err *err)
 {
+    const char *const before = gnn_kv_get(&base->exact, GNN_FACT_DIGEST_VERSION);
+    const char *const after = gnn_kv_get(&head->exact, GNN_FACT_DIGEST_VERSION);
     uint32_t common = 0;
+    assert(before != NULL);
+    assert(after != NULL);
+    const bool two_versions = strcmp(before, after) != 0;
     out->cells++;
     GNN_TRY(add_config(out, base, head, err));
+    if (two_versions)
+        GNN_TRY(note_versions(base, before, after, out, err));
     for (uint32_t i = 0; i < base->exact.count; i++) {
         const struct gnn_kv *const value = &base->exact.items[i];
         const char *const now = gnn_kv_get(&head->exact, value->key);
         common += now != NULL ? 1 : 0;
         if (gnn_kv_get(&base->unsteady, value->key) != NULL || gnn_kv_get(&head->unsteady, value->key) != NULL)
             continue; /* told below, or already red when BASE was HEAD */
+        if (two_versions && is_digest(value->key))
+            continue;
         out->values++;
         if (now == NULL || strcmp(now, value->value) != 0)
             GNN_TRY(add_exact(out, base->label, value, now, err));

@@ -83,7 +83,9 @@ static enum gnn_status list_exact(const json_t *run, struct gnn_kv_list *out, st
     const bool virtual_time = strcmp(text_of(run, "world"), "measured") != 0;
     const json_t *const epochs = json_object_get(run, "epochs");
     const char *const open_ns = text_of(json_object_get(run, "environment"), "system.open_ns");
+    const char *const version = text_of(json_object_get(run, "environment"), GNN_ENVIRONMENT_DIGEST_VERSION);
     GNN_TRY(gnn_kv_set(out, "status", text_of(run, "status"), err));
+    GNN_TRY(gnn_kv_set(out, GNN_FACT_DIGEST_VERSION, version[0] != '\0' ? version : GNN_DIGEST_VERSION_FIRST, err));
     if (virtual_time && open_ns[0] != '\0')
         GNN_TRY(gnn_kv_set(out, "open_ns", open_ns, err));
     if (virtual_time)

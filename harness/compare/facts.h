@@ -12,6 +12,9 @@
 
 enum { GNN_CELL_LABEL_BYTES = 160 };
 
+/* Name of an exact value: version of the batch digests. Digests of two versions are not compared. */
+#define GNN_FACT_DIGEST_VERSION "batch_digest version"
+
 /* A function with at least this share of the instructions of its part is a hot loop. */
 #define GNN_HOT_SHARE 0.01
 

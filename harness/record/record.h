@@ -138,6 +138,9 @@ struct gnn_run_record {
 #define GNN_FIGURE_STOLEN "cpu_stolen_ns"
 /* Rows that a system read to fill a cache before an epoch; a figure of that epoch. */
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
+/* Key of the environment: version of the batch digests. A record without it has version 1. */
+#define GNN_ENVIRONMENT_DIGEST_VERSION "batch_digest.version"
+#define GNN_DIGEST_VERSION_FIRST "1"
 /* Key of the environment: minimum reads of the run's mini-batches (results/schema.sql). */
 #define GNN_ENVIRONMENT_BOUND "bound.bytes"
 /* Key of the environment: when another measured run used the dataset of this one: "start", "end" or "start and end". */

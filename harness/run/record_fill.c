@@ -6,6 +6,7 @@
 #include "harness/dataset/read.h"
 #include "harness/run/preset.h"
 #include "harness/run/validity.h"
+#include "harness/sample/digest.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -171,6 +172,7 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
             run->direct_asked = 1;
     struct gnn_kv_list *const env = &run->environment;
     GNN_TRY(gnn_kv_set(env, "dataset.digest", d->digest, err));
+    GNN_TRY(gnn_kv_setf(env, err, GNN_ENVIRONMENT_DIGEST_VERSION, "%d", GNN_DIGEST_VERSION));
     GNN_TRY(gnn_kv_set(env, "cpu.denormals", opened->flushes_denormals ? "flushed" : "kept", err));
     if (opened->profile_digest[0] != '\0')
         GNN_TRY(gnn_kv_set(env, "profile.digest", opened->profile_digest, err));

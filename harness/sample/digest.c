@@ -20,6 +20,8 @@ uint64_t gnn_batch_digest(const struct gnn_batch_view *batch, const gnn_node *or
         const uint64_t layer_key = gnn_digest_layer_key(batch->epoch, batch->batch, layer);
         for (uint32_t dst = 0; dst < block->dst_count; dst++) {
             const uint64_t row_key = gnn_digest_row_key(layer_key, original(original_id, batch->nodes[dst]));
+            if (block->row_start[dst] == block->row_start[dst + 1])
+                digest += gnn_digest_lonely(row_key);
             for (uint32_t e = block->row_start[dst]; e < block->row_start[dst + 1]; e++)
                 digest += gnn_digest_edge(row_key, original(original_id, batch->nodes[block->col[e]]));
         }

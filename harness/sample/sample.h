@@ -70,7 +70,7 @@ struct gnn_sample_counters {
     uint64_t batches;
     uint64_t sampled_nodes; /* sum of node_count */
     uint64_t sampled_edges; /* sum of edge_count over the blocks */
-    uint64_t batch_digest;  /* sum over (epoch, batch, layer, dst, src) in original IDs, in any order */
+    uint64_t batch_digest;  /* sum over (epoch, batch, layer, dst, src) in original IDs, in any order (digest.h) */
     uint64_t spot_digest;   /* share of the mini-batches that gnn_is_spot selects */
 };
 

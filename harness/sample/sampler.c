@@ -241,25 +241,29 @@ static enum gnn_status check_neighbours(const struct gnn_sampler *sampler, const
     return neighbour_error(sampler, hop->nodes[first], hop->col[e], err);
 }
 
-/* Puts every edge's row key to the tile. Rows are written as if they were whole: the next one writes over the rest. */
-static void note_digest_keys(struct gnn_sampler *sampler, const struct hop *hop, uint32_t first, uint32_t end)
+/* Puts every edge's row key to the tile. Rows are written as if they were whole: the next one writes over the rest.
+ * Returns what rows without neighbours add to the digest. */
+static uint64_t note_digest_keys(struct gnn_sampler *sampler, const struct hop *hop, uint32_t first, uint32_t end)
 {
+    uint64_t lonely = 0;
     for (uint32_t i = first; i < end; i++) {
         uint64_t *const key = sampler->tile.digest_key + (hop->row_start[i] - hop->row_start[first]);
         const uint64_t row_key = gnn_digest_row_key(hop->digest_key, original(sampler, hop->nodes[i]));
+        if (hop->row_start[i] == hop->row_start[i + 1])
+            lonely += gnn_digest_lonely(row_key);
         for (uint32_t k = 0; k < hop->fanout; k++)
             key[k] = row_key;
     }
+    return lonely;
 }
 
-/* Returns what the edges of rows first .. end - 1 add to the digest. */
+/* Returns what rows first .. end - 1 add to the digest. */
 static uint64_t digest_rows(struct gnn_sampler *sampler, const struct hop *hop, uint32_t first, uint32_t end)
 {
     struct tile *const tile = &sampler->tile;
     const uint32_t begin = hop->row_start[first], count = hop->row_start[end] - begin;
     const gnn_node *neighbour = hop->col + begin;
-    uint64_t sum = 0;
-    note_digest_keys(sampler, hop, first, end);
+    uint64_t sum = note_digest_keys(sampler, hop, first, end);
     if (sampler->config.original_id != NULL) {
         for (uint32_t e = 0; e < count; e++)
             tile->neighbour[e] = sampler->config.original_id[neighbour[e]];

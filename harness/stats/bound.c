@@ -3,6 +3,7 @@
 
 #include "harness/base/bitset.h"
 #include "harness/base/units.h"
+#include "harness/sample/digest.h"
 #include "harness/stats/curves.h"
 
 #include <assert.h>
@@ -162,6 +163,11 @@ const struct gnn_row_trace_epoch *gnn_row_trace_epochs(const struct gnn_row_trac
 uint64_t gnn_row_trace_row_bytes(const struct gnn_row_trace *t)
 {
     return t->dataset->row_bytes;
+}
+
+uint32_t gnn_row_trace_digest_version(void)
+{
+    return GNN_DIGEST_VERSION;
 }
 
 uint64_t gnn_row_trace_distinct(const struct gnn_row_trace *t)

@@ -37,7 +37,7 @@ struct gnn_row_trace_config {
 struct gnn_row_trace_epoch {
     uint64_t batches, rows_asked;
     uint64_t rows_new;     /* rows that no earlier epoch used */
-    uint64_t batch_digest; /* of the epoch's mini-batches, as in a run's record */
+    uint64_t batch_digest; /* of the epoch's mini-batches, as in a run's record of the same digest version */
 };
 
 struct gnn_row_trace; /* owner only */
@@ -53,6 +53,8 @@ void gnn_row_trace_close(struct gnn_row_trace *trace); /* accepts NULL */
 
 const struct gnn_row_trace_epoch *gnn_row_trace_epochs(const struct gnn_row_trace *trace, uint32_t *count);
 uint64_t gnn_row_trace_row_bytes(const struct gnn_row_trace *trace);
+/* Returns the version of batch_digest (harness/sample/digest.h). */
+uint32_t gnn_row_trace_digest_version(void);
 /* Returns the number of distinct rows of all epochs: the working set. */
 uint64_t gnn_row_trace_distinct(const struct gnn_row_trace *trace);
 /* Returns the number of rows of the largest mini-batch, which memory must hold. */

@@ -50,9 +50,10 @@ static void put_epochs(const struct gnn_bound *b, FILE *out)
 {
     uint32_t count;
     const struct gnn_row_trace_epoch *const epochs = gnn_row_trace_epochs(b->trace, &count);
-    (void)fputs("| epoch | mini-batches | rows asked for | not asked for before | batch digest |\n"
-                "|---:|---:|---:|---:|---|\n",
-                out);
+    (void)fprintf(out,
+                  "| epoch | mini-batches | rows asked for | not asked for before | batch digest (version %" PRIu32
+                  ") |\n|---:|---:|---:|---:|---|\n",
+                  gnn_row_trace_digest_version());
     for (uint32_t e = 0; e < count; e++)
         (void)fprintf(out, "| %" PRIu32 " | %" PRIu64 " | %" PRIu64 " | %" PRIu64 " | %016" PRIx64 " |\n", e,
                       epochs[e].batches, epochs[e].rows_asked, epochs[e].rows_new, epochs[e].batch_digest);
@@ -222,6 +223,7 @@ enum gnn_status gnn_bound_json(const struct gnn_bound_heading *h, const struct g
         set(object, "row_bytes", integer(gnn_row_trace_row_bytes(b->trace))) &&
         set(object, "distinct_rows", integer(gnn_row_trace_distinct(b->trace))) &&
         set(object, "largest_batch_rows", integer(gnn_row_trace_largest_batch(b->trace))) &&
+        set(object, "batch_digest_version", integer(gnn_row_trace_digest_version())) &&
         set(object, "premise", json_string("all rows of a mini-batch are in memory together")) &&
         set(object, "profile", h->profile == NULL ? json_null() : json_string(h->profile->name)) &&
         set(object, "row_ns", real(true, costs.row_ns)) && set(object, "byte_ns", real(true, costs.byte_ns)) &&

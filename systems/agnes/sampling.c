@@ -298,6 +298,8 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
         const uint64_t row_key = gnn_digest_row_key(layer_key, to_old(sampling, batch->nodes[i]));
         const uint32_t begin = edges;
         space->row_start[i] = begin;
+        if (counts[i] == 0)
+            digest += gnn_digest_lonely(row_key);
         for (uint32_t k = 0; k < counts[i]; k++) {
             const agnes_node v = row[k];
             if (v >= nodes)

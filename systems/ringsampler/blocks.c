@@ -173,6 +173,8 @@ static enum gnn_status localise_hash(struct rs_thread *thread, struct rs_hop *ho
     uint64_t sum = 0;
     for (uint32_t t = 0; t < hop->target_count; t++) {
         const uint64_t row_key = gnn_digest_row_key(hop->digest_key, hop->targets[t]);
+        if (hop->row_start[t] == hop->row_start[t + 1])
+            sum += gnn_digest_lonely(row_key);
         for (uint32_t p = hop->row_start[t]; p < hop->row_start[t + 1]; p++) {
             const gnn_node neighbour = hop->col[p];
             if (p + PREFETCH_IDS < hop->sample_count)
@@ -236,6 +238,8 @@ static enum gnn_status localise_sort(struct rs_thread *thread, struct rs_hop *ho
     GNN_TRY(find_first(thread, hop, first, err));
     for (uint32_t t = 0; t < hop->target_count; t++) {
         const uint64_t row_key = gnn_digest_row_key(hop->digest_key, hop->targets[t]);
+        if (hop->row_start[t] == hop->row_start[t + 1])
+            *digest += gnn_digest_lonely(row_key);
         for (uint32_t p = hop->row_start[t]; p < hop->row_start[t + 1]; p++) {
             const uint32_t earliest = first[known + p];
             *digest += gnn_digest_edge(row_key, hop->col[p]);

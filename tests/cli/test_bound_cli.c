@@ -179,6 +179,7 @@ static void memory_holds_a_mini_batch(void **state)
     json_t *bound = json_of(call(t, "bound", WORDS(GRAPH, "--json")));
     const json_int_t bytes = json_integer_value(json_object_get(bound, "largest_batch_rows")) * 4096;
     assert_string_equal(tiny_runs_text(bound, "premise"), "all rows of a mini-batch are in memory together");
+    assert_int_equal(json_integer_value(json_object_get(bound, "batch_digest_version")), 2);
     json_decref(bound);
     (void)snprintf(least, sizeof least, "%lld", (long long)bytes);
     (void)snprintf(less, sizeof less, "%lld", (long long)bytes - 1);
@@ -190,6 +191,7 @@ static void memory_holds_a_mini_batch(void **state)
     /* one mini-batch is the working set: none of the shares below 1 holds it */
     struct process_result r = call(t, "bound", WORDS(GRAPH, "--max-batches", "1", "--epochs", "1"));
     assert_int_equal(r.exit_status, 0);
+    assert_non_null(strstr(r.out, "| batch digest (version 2) |"));
     assert_non_null(strstr(r.out, "Premise: all rows of a mini-batch are in memory together."));
     assert_non_null(strstr(r.out, "Smaller memory sizes are left out (6)."));
     assert_non_null(strstr(r.out, "| 1.000 |"));
@@ -205,8 +207,8 @@ static void change_records(const struct tiny_runs *t, const char *statements)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* A limit that leaves the page cache out, and one that no mini-batch fits in: a record gets neither a number nor an
- * error. */
+/* A limit that leaves the page cache out, one that no mini-batch fits in, and digests of another version: a record gets
+ * neither a number nor an error. */
 static void such_limits_have_none(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -216,6 +218,8 @@ static void such_limits_have_none(void **state)
         {"UPDATE runs SET cap_enforcement = 'in-program'", "leaves the page cache out (--cap program)"},
         {"UPDATE runs SET cap_enforcement = 'simulated'; UPDATE config SET value = '40K' WHERE key = 'memory'",
          "is below its largest mini-batch"},
+        {"DELETE FROM environment WHERE key = 'batch_digest.version'",
+         "its batch digests have version 1, this program makes version 2, and the two cannot be compared"},
     };
     char number[32];
     json_t *run = json_of(call(t, "run", RUN("--system", "gnndrive", TIGHT, "--max-batches", "2")));

@@ -48,4 +48,28 @@ verdict "--any-age takes one of any age" $?
 this_of "" && goes_on --profile gnndrive-paper
 verdict "a machine that nobody calibrated has no age" $?
 
+# One cell in both worlds, whose digests differ; the versions, "" for a record without one.
+blocks_of() {
+    local db=$dir/blocks.db
+    rm -f "$db"
+    {
+        cat results/schema.sql
+        for world in measured simulated; do
+            echo "insert into runs (run_id, status, system, world, compute, dim, cap_bytes) values
+                ($([ $world = measured ] && echo 1 || echo 2), 'ok', 'pygplus', '$world', 'cpu', 8, 1048576);"
+        done
+        for run in 1 2; do
+            echo "insert into epochs (run_id, epoch, wall_ns) values ($run, 0, 1000000000);
+                insert into counters (run_id, epoch, sampled_nodes, sampled_edges, batch_digest) values ($run, 0, 5, 7, 'digest $run');"
+            [ -z "${!run}" ] || echo "insert into environment values ($run, 'batch_digest.version', '${!run}');"
+        done
+    } | sqlite3 "$db" >/dev/null && sqlite3 -cmd ".read results/agree.sql" "$db" "select blocks from shown_cells"
+}
+
+if type sqlite3 >/dev/null 2>&1; then
+    [ "$(blocks_of 2 2)" = DIFFER ] && [ "$(blocks_of "" "")" = DIFFER ] &&
+        [ "$(blocks_of "" 2)" = "two digest versions" ] && [ "$(blocks_of 2 "")" = "two digest versions" ]
+    verdict "digests of two versions are not compared" $?
+fi
+
 finish

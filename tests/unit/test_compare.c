@@ -225,6 +225,51 @@ static void planted_changes(void **state)
     }
 }
 
+static void a_changed_version(json_t *run)
+{
+    (void)json_object_set_new(json_object_get(run, "environment"), GNN_ENVIRONMENT_DIGEST_VERSION, json_string("2"));
+}
+
+static void a_changed_version_and_block(json_t *run)
+{
+    a_changed_version(run);
+    a_changed_block(run);
+}
+
+static void a_changed_version_and_hit(json_t *run)
+{
+    a_changed_version(run);
+    a_lost_hit(run);
+}
+
+/* Digests of two versions are neither equal nor unequal, which is noted; all other values are compared as ever. */
+static void digests_of_two_versions_are_not_compared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *world;
+        void (*plant)(json_t *run);
+        uint32_t red;
+    } cases[] = {{"simulated", a_changed_version, 0},
+                 {"simulated", a_changed_version_and_block, 0},
+                 {"simulated", a_changed_version_and_hit, 2},
+                 {"measured", a_changed_version_and_block, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_changes same = compared(cases[i].world, nothing), changes = compared(cases[i].world, cases[i].plant);
+        assert_int_equal(gnn_changes_red(&changes), cases[i].red);
+        assert_int_equal(changes.count, cases[i].red + 1);
+        assert_int_equal(changes.values, same.values - 3); /* of two epochs, and the version */
+        assert_int_equal(changes.new_values, 0);
+        assert_int_equal(changes.of[0].judgement, GNN_JUDGED_NOTE);
+        assert_string_equal(changes.of[0].name, "batch_digest version");
+        assert_string_equal(changes.of[0].base, "1");
+        assert_string_equal(changes.of[0].head, "2");
+        assert_non_null(strstr(changes.of[0].text, "cannot be compared"));
+        gnn_changes_clear(&changes);
+        gnn_changes_clear(&same);
+    }
+}
+
 static void a_gone_run_is_red_and_a_new_one_is_not(void **state)
 {
     (void)state;
@@ -698,6 +743,31 @@ static void a_baseline_is_read_as_it_was_written(void **state)
     free(dir);
 }
 
+/* Files from before there were versions have the first one. */
+static void an_older_baseline_has_the_first_version(void **state)
+{
+    (void)state;
+    char *const dir = process_temp_dir();
+    char path[700];
+    struct gnn_facts facts = {.count = 0};
+    struct gnn_err err = {0};
+    json_t *accepted;
+    (void)snprintf(path, sizeof path, "%s/older.json", dir);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("{\"format\": \"oocgnn-baseline\", \"version\": 1, \"cells\": [{\"config\": {\"system\": \"null\"}, "
+                "\"exact\": {\"status\": \"ok\"}}]}",
+                file);
+    assert_int_equal(fclose(file), 0);
+    must(gnn_baseline_read(path, &facts, &accepted, &err), &err);
+    assert_int_equal(facts.count, 1);
+    assert_string_equal(gnn_kv_get(&facts.cells[0].exact, GNN_FACT_DIGEST_VERSION), "1");
+    json_decref(accepted);
+    gnn_facts_clear(&facts);
+    process_remove_tree(dir);
+    free(dir);
+}
+
 static void files_that_are_no_baseline(void **state)
 {
     (void)state;
@@ -772,6 +842,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(planted_changes),
+        cmocka_unit_test(digests_of_two_versions_are_not_compared),
+        cmocka_unit_test(an_older_baseline_has_the_first_version),
         cmocka_unit_test(a_gone_run_is_red_and_a_new_one_is_not),
         cmocka_unit_test(a_changed_default_is_named),
         cmocka_unit_test(options_decide_before_the_place),
