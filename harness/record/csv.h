@@ -12,10 +12,10 @@
  * values are empty, and so are the times of an invalid run. GNN_ENOMEM.
  *
  * Derived columns follow: hit_ratio, bound_bytes, bound_ratio, floor_ns, floor_ratio, io_wait_pct, cpu_pct,
- * test_accuracy, test_mrr. Then come the number of epochs, the part of each that the numbers are of (gnn_run_part; empty:
- * all), the time of the first epoch (first_epoch_ns), and the times of those that count (gnn_run_counts_epoch):
- * epoch_min_ns, epoch_p50_ns, epoch_p90_ns, epoch_max_ns. The last are distributions of reads, requests and mini-batches
- * in the last epoch, if the system records them (its figures *_p50_ns and the like). */
+ * test_accuracy, test_mrr, epochs, part (gnn_run_part; empty: whole epochs), first_epoch_ns. Then come the times of the
+ * epochs that count (gnn_run_counts_epoch): epoch_min_ns, epoch_p50_ns, epoch_p90_ns, epoch_max_ns. epoch_settled is 0
+ * or 1 for extrapolated epochs. The last columns are distributions of reads, requests and mini-batches in the last
+ * epoch, if the system records them (its figures *_p50_ns and the like). */
 GNN_MUST_CHECK enum gnn_status gnn_runs_csv(const struct gnn_run_record *runs, uint32_t count, FILE *out,
                                             struct gnn_err *err);
 
