@@ -85,7 +85,8 @@ CUDA_BACKEND := $(wildcard harness/tensor/cuda/*.cc)
 CUDA_HOST_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/host/%.o) $(BUILD)/host/tests/support/cuda_host.o
 CUDA_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/cuda/%.o) $(patsubst %.cu,$(BUILD)/cuda/%.o,$(wildcard harness/tensor/cuda/*.cu))
 # The same as a plugin, for trying on any machine what runs the program on a GPU. A test device: nothing installs it.
-STAND_IN_SRC := harness/base/err.c harness/tensor/host.c harness/world/simulated/coroutine.c $(wildcard harness/tensor/ref/*.c)
+STAND_IN_SRC := harness/base/err.c harness/base/group_file.c harness/base/own_groups.c harness/base/text_file.c \
+                harness/base/thread_limits.c harness/base/units.c harness/tensor/host.c harness/world/simulated/coroutine.c $(wildcard harness/tensor/ref/*.c)
 STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pichost/tests/support/cuda_host_plugin.o \
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
 STAND_IN := $(BUILD)/tests/support/stand_in_cuda.so
@@ -188,7 +189,7 @@ $(BUILD)/pichost/%.o: %.cc | found
 
 $(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ)
 	@mkdir -p $(@D)
-	$(CXX) $(LDFLAGS) -shared -o $@ $^ -lm
+	$(CXX) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
 
 $(STUB_NCCL): $(BUILD)/pic/tests/gpu/stub_nccl.o
 	@mkdir -p $(@D)

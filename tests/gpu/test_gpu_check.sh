@@ -63,7 +63,7 @@ verdict "a check that ran out of time says incomplete" $?
 # Killed in the middle: what was written before stays, and says that it is not all.
 scripts/gpu_check.sh --stand-in --only golden,systems,faults --report "$dir/killed.json" >/dev/null 2>&1 &
 child=$!
-golden_passed() { [ "$(part "$dir/killed.json" golden 2>/dev/null)" = passed ]; }
+golden_passed() { [ "$(part "$dir/killed.json" golden 2>/dev/null)" = passed ] || ! kill -0 "$child" 2>/dev/null; }
 until_true golden_passed
 { kill -9 "$child" && wait "$child"; } 2>/dev/null
 reports incomplete "$dir/killed.json" && [ "$(part "$dir/killed.json" golden)" = passed ] &&
