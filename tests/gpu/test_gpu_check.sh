@@ -56,7 +56,7 @@ SANITIZER_SAYS=refuses PATH="$dir/bin:$PATH" check --stand-in --only sanitizer -
     grep -q 'left out: sanitizer: memcheck: compute-sanitizer cannot work here: Device not supported' "$dir/out"
 verdict "a sanitizer that refuses the device is left out by name" $?
 
-check --stand-in --only golden,systems --limit 3 --report "$dir/cut.json"
+check --stand-in --only golden,systems --limit 2 --report "$dir/cut.json"
 [ $? -eq 1 ] && reports incomplete "$dir/cut.json"
 verdict "a check that ran out of time says incomplete" $?
 
