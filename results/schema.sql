@@ -100,6 +100,9 @@ CREATE TABLE environment ( -- facts that the results depend on in addition to th
                           -- 'batch_digest.version': version of the batch digests; digests of two versions cannot be
                           -- compared. No row: 1, in which targets without neighbours do not count
                           --
+                          -- 'cpu.load': line of /proc/loadavg at the start of a measured run. --json has `notes`, which
+                          -- states a high load and long waits for a core; NULL: neither
+                          --
                           -- 'floor.profile': name and digest of the profile that floor_device_ns was computed from
                           -- 'floor.calibrated': time of that profile's calibration in UTC, if the profile has it
                           --

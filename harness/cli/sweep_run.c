@@ -8,6 +8,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/run_args.h"
+#include "harness/cli/sweep_spread.h"
 #include "harness/run/sweep/dataset.h"
 #include "harness/run/sweep/lookup.h"
 #include "harness/run/sweep/order.h"
@@ -378,6 +379,13 @@ static enum gnn_status check_databases(const struct sweep *s, struct gnn_err *er
     return GNN_OK;
 }
 
+static void tell_end(const struct sweep *s)
+{
+    if (s->ran > 0 && !s->settings->silent)
+        gnn_sweep_tell_spreads(s->job, s->settings->only);
+    gnn_log_info("%u run%s made, %u skipped, %u failed", s->ran, s->ran == 1 ? "" : "s", s->passed, s->failed);
+}
+
 int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *settings, bool *interrupted)
 {
     struct gnn_err err = {0};
@@ -400,7 +408,7 @@ int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *se
     if (s->interrupted)
         tell_interrupted(s);
     else
-        gnn_log_info("%u run%s made, %u skipped, %u failed", s->ran, s->ran == 1 ? "" : "s", s->passed, s->failed);
+        tell_end(s);
     const int worst = s->interrupted ? gnn_cli_exit_interrupted() : s->worst;
     if (interrupted != NULL)
         *interrupted = s->interrupted;

@@ -5,6 +5,7 @@
 #include "harness/figure/axes.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
+#include "harness/record/notes.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
@@ -386,6 +387,32 @@ static void say_machine(struct caption *c, const struct gnn_paper_figure *figure
     say_all_bytes(c, figure, ". Memory limit inherited from the container or control group: ", inherited_of);
 }
 
+static void add_spread(struct gnn_trust *trust, const struct gnn_figure_cell *cell)
+{
+    const struct gnn_run_record **const runs = calloc(cell->run_count + UINT32_C(1), sizeof *runs);
+    for (uint32_t r = 0; r < cell->run_count && runs != NULL; r++)
+        runs[r] = &cell->runs[r];
+    if (runs != NULL)
+        gnn_trust_add_spread(trust, runs, cell->run_count);
+    free(runs);
+}
+
+/* What is known against the measured times. */
+static void say_trust(struct caption *c, const struct gnn_paper_figure *figure)
+{
+    struct gnn_trust trust;
+    char notes[GNN_NOTES_BYTES];
+    gnn_trust_init(&trust);
+    for (uint32_t i = 0; i < figure->job->count; i++) {
+        const struct gnn_figure_cell *const cell = &figure->cells[i];
+        for (uint32_t r = 0; r < cell->run_count; r++)
+            gnn_trust_add(&trust, &cell->runs[r]);
+        add_spread(&trust, cell);
+    }
+    if (gnn_trust_text(&trust, notes, sizeof notes))
+        say(c, ". Note: %s", notes);
+}
+
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
     struct caption c = {.text = text, .bytes = text_bytes};
@@ -415,6 +442,7 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
         say(&c, ". Median and range of up to %u runs per configuration", most);
     else
         say(&c, ". One run per configuration");
+    say_trust(&c, figure);
     say_words(&c, figure);
     if (figure->about.published[0] != '\0')
         say(&c, ". Published values from the paper: %s", figure->about.place);

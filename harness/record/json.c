@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/base/plain_text.h"
 #include "harness/record/columns.h"
+#include "harness/record/notes.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
@@ -134,6 +135,15 @@ static bool add_floor(const struct gnn_run_record *run, json_t *object)
            add(object, "floor_ratio", isnan(ratio) ? json_null() : json_real(ratio));
 }
 
+static bool add_notes(const struct gnn_run_record *run, json_t *object)
+{
+    struct gnn_trust trust;
+    char text[GNN_NOTES_BYTES];
+    gnn_trust_init(&trust);
+    gnn_trust_add(&trust, run);
+    return add(object, "notes", gnn_trust_text(&trust, text, sizeof text) ? json_string(text) : json_null());
+}
+
 static bool fill(const struct gnn_run_record *run, bool with_series, json_t *object)
 {
     const bool hide_times = gnn_run_withholds_times(run);
@@ -141,7 +151,7 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
     const uint32_t stage_count = gnn_run_stage_sums(run, stages);
     return add(object, "run_id", run->run_id == 0 ? json_null() : json_integer(run->run_id)) &&
            gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_epoch_times(run, object) &&
-           add_part(run, object) && add_bound(run, object) && add_floor(run, object) &&
+           add_part(run, object) && add_bound(run, object) && add_floor(run, object) && add_notes(run, object) &&
            add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
            add(object, "counters", counters_object(&run->counters, hide_times)) &&

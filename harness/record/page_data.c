@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the page's script works on. */
 #include "harness/record/columns.h"
+#include "harness/record/notes.h"
 #include "harness/record/page.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
@@ -8,6 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -251,13 +253,26 @@ static json_t *counted_array(const struct gnn_run_record *run)
     return if_whole(array, whole);
 }
 
+/* The conditions, and the notes on them. */
+static void write_caption(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    struct gnn_trust trust;
+    char notes[GNN_NOTES_BYTES];
+    gnn_run_caption(run, text, text_bytes);
+    gnn_trust_init(&trust);
+    gnn_trust_add(&trust, run);
+    const size_t used = strlen(text);
+    if (gnn_trust_text(&trust, notes, sizeof notes))
+        (void)snprintf(text + used, text_bytes - used, ". Note: %s", notes);
+}
+
 static json_t *run_object(const struct gnn_run_record *run, const char *label, const json_t *common,
                           uint32_t points_max)
 {
     const bool hide = gnn_run_withholds_times(run);
-    char caption[GNN_CAPTION_BYTES];
+    char caption[GNN_CAPTION_BYTES + GNN_NOTES_BYTES + 16];
     json_t *const object = json_object();
-    gnn_run_caption(run, caption, sizeof caption);
+    write_caption(run, caption, sizeof caption);
     const bool whole =
         add(object, "id", json_integer(run->run_id)) && add(object, "label", gnn_json_text(label)) &&
         add(object, "caption", gnn_json_text(caption)) && add(object, "run", row_object(&gnn_table_runs, run, hide)) &&

@@ -5,6 +5,7 @@
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/record/gnuplot.h"
+#include "harness/record/notes.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
 
@@ -44,7 +45,7 @@ struct comparison {
     struct group groups[SYSTEMS_MAX];
     uint32_t group_count;
     bool repeated; /* some series has more than one run */
-    char caption[CONDITIONS_BYTES + 64];
+    char caption[CONDITIONS_BYTES + GNN_NOTES_BYTES + 96];
 };
 
 struct spread {
@@ -158,6 +159,22 @@ static void say_conditions(struct comparison *out)
     }
 }
 
+/* Appends what is known against the times of the picture. */
+static void say_notes(struct comparison *out)
+{
+    struct gnn_trust trust;
+    char notes[GNN_NOTES_BYTES];
+    const size_t used = strlen(out->caption);
+    gnn_trust_init(&trust);
+    for (uint32_t g = 0; g < out->group_count; g++) {
+        gnn_trust_add_spread(&trust, out->groups[g].runs, out->groups[g].run_count);
+        for (uint32_t r = 0; r < out->groups[g].run_count; r++)
+            gnn_trust_add(&trust, out->groups[g].runs[r]);
+    }
+    if (gnn_trust_text(&trust, notes, sizeof notes))
+        (void)snprintf(out->caption + used, sizeof out->caption - used, " Note: %s.", notes);
+}
+
 static void write_caption(struct comparison *out)
 {
     say_conditions(out);
@@ -177,6 +194,7 @@ static void write_caption(struct comparison *out)
         (void)snprintf(rest, room, ". %u runs of each series.", most);
     else
         (void)snprintf(rest, room, ". %u to %u runs of each series.", least, most);
+    say_notes(out);
     wrap(out->caption);
 }
 

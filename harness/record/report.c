@@ -3,6 +3,7 @@
 
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/record/notes.h"
 #include "harness/record/report_cells.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
@@ -458,6 +459,16 @@ static void print_shared(const struct gnn_run_record *runs, uint32_t count, FILE
                           runs[i].run_id, gnn_text_plain(gnn_run_shared_dataset(&runs[i]), when, sizeof when));
 }
 
+static void print_trust(const struct gnn_run_record *run, FILE *out)
+{
+    struct gnn_trust trust;
+    char text[GNN_NOTES_BYTES];
+    gnn_trust_init(&trust);
+    gnn_trust_add(&trust, run);
+    if (gnn_trust_text(&trust, text, sizeof text))
+        (void)fprintf(out, "note on run %" PRId64 ": %s\n", run->run_id, text);
+}
+
 static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
 {
     print_all_conditions(runs, count, out);
@@ -474,6 +485,26 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
     for (uint32_t i = 0; i < count; i++)
         print_limit_note(&runs[i], out);
     print_shared(runs, count, out);
+    for (uint32_t i = 0; i < count; i++)
+        print_trust(&runs[i], out);
+}
+
+/* Names the series whose runs repeat each other badly. */
+static void print_spreads(const struct gnn_run_record *runs, uint32_t count, const struct gnn_run_series *series,
+                          FILE *out)
+{
+    const struct gnn_run_record **const alike = calloc(count, sizeof *alike);
+    for (uint32_t s = 0; s < series->count && alike != NULL; s++) {
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < count; i++)
+            if (series->of[i] == s)
+                alike[found++] = &runs[i];
+        const double spread_pct = gnn_runs_spread_pct(alike, found);
+        if (spread_pct > GNN_NOTE_SPREAD_PCT)
+            (void)fprintf(out, "note on %s: the epoch times of its %u runs spread by %.3g %% of their median\n",
+                          series->labels[s], found, spread_pct);
+    }
+    free(alike);
 }
 
 /* Where some system's runs are not all of one configuration, or the systems differ in an option: which repeat each
@@ -486,6 +517,7 @@ static void print_series(const struct gnn_run_record *runs, uint32_t count, FILE
         (void)fprintf(out, "\n%s\n", err.message);
         return;
     }
+    print_spreads(runs, count, &series, out);
     bool differ = false;
     for (uint32_t s = 0; s < series.count; s++)
         differ = differ || strchr(series.labels[s], '=') != NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One run for people: what `oocgnn run` prints. */
 #include "harness/base/plain_text.h"
+#include "harness/record/notes.h"
 #include "harness/record/report.h"
 #include "harness/record/report_cells.h"
 #include "harness/record/summary.h"
@@ -231,6 +232,19 @@ static void print_note(const struct gnn_run_record *run, FILE *out)
     print_line("note", text, out);
 }
 
+static void print_machine(const struct gnn_run_record *run, FILE *out)
+{
+    char state[GNN_NOTES_BYTES], notes[GNN_NOTES_BYTES], text[sizeof state + 32];
+    struct gnn_trust trust;
+    if (!gnn_trust_state(run, state, sizeof state))
+        return;
+    gnn_trust_init(&trust);
+    gnn_trust_add(&trust, run);
+    (void)snprintf(text, sizeof text, "%s%s", state,
+                   gnn_trust_text(&trust, notes, sizeof notes) ? ": the times may not repeat" : "");
+    print_line("machine", text, out);
+}
+
 void gnn_report_run(const struct gnn_run_record *run, FILE *out)
 {
     char caption[GNN_CAPTION_BYTES], name[2 * GNN_NAME_MAX];
@@ -240,6 +254,7 @@ void gnn_report_run(const struct gnn_run_record *run, FILE *out)
     print_result(run, out);
     print_epochs(run, out);
     print_shares(run, out);
+    print_machine(run, out);
     print_io(run, out);
     print_memory(run, out);
     print_learned(run, out);

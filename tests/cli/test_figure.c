@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -181,20 +182,20 @@ static void extrapolated_epochs_are_whole(void **state)
 {
     const struct place *const p = *state;
     figure_write(p, "tiny-fig6",
-                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = livejournal\nbatch = 1000\n"
-                 "hidden = 16\nfanout = 2,2\nevaluate = never\nmodel = sage\ndim = 64\nepochs = 1\nwarmup = 2\n"
-                 "batches = 6\n[a]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 6\ntitle = A part\n"
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = livejournal\nbatch = 100\n"
+                 "hidden = 16\nfanout = 2,2\nevaluate = never\nmodel = sage\ndim = 64\nepochs = 1\nwarmup = 100\n"
+                 "batches = 300\n[a]\nsystem = gnndrive\n[figure]\npaper = tiny\nplace = Figure 6\ntitle = A part\n"
                  "chart = table\nx = dim\ny = reads\nscale = 1\n");
-    figure_expect(p, "tiny-fig6", 0, PARTS(". Epochs extrapolated from mini-batches: 6. One run per configuration"));
+    figure_expect(p, "tiny-fig6", 0, PARTS(". Epochs extrapolated from mini-batches: 300. One run per configuration"));
     struct process_result r = process_shell("%s report --last 1 --json --db %s", p->program, p->db);
     json_t *const run = json_loads(r.out, 0, NULL);
     const json_t *const counters = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "counters");
     const char *const whole =
         json_string_value(json_object_get(json_object_get(run, "environment"), "epoch.whole_batches"));
     assert_non_null(whole);
-    assert_int_equal(json_integer_value(json_object_get(counters, "batches")), 8);
-    assert_true(strtod(whole, NULL) > 8);
-    const double reads = json_number_value(json_object_get(counters, "device_read_ios")) * strtod(whole, NULL) / 8;
+    assert_int_equal(json_integer_value(json_object_get(counters, "batches")), 400);
+    assert_true(strtod(whole, NULL) > 400);
+    const double reads = json_number_value(json_object_get(counters, "device_read_ios")) * strtod(whole, NULL) / 400;
     json_decref(run);
     process_free(&r);
     char *const csv = figure_read(p, "tiny-fig6.csv"), *const row = strchr(csv, '\n');
@@ -375,6 +376,34 @@ static void a_part_that_is_not_settled_has_no_number(void **state)
         expect_file(p, "tiny-part.svg", PARTS("not settled"));
 }
 
+static void change_records(const struct place *p, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(p->db, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Repetitions that differ, and a memory limit that came from outside. */
+static void a_caption_has_what_is_known_against_its_runs(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-notes",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\nlr = 0.5\n[a]\nsystem = null\n" ABOUT(
+                     "9", "lines") "y = epoch_s\n");
+    struct process_result r = figure_run(p, "", "tiny-notes --repeat 2");
+    process_expect_all(&r, 0, PARTS("up to 2 runs per configuration. Build"));
+    process_free(&r);
+    change_records(p, "UPDATE epochs SET wall_ns = 2 * wall_ns WHERE run_id = (SELECT max(run_id) FROM runs); "
+                      "INSERT INTO environment (run_id, key, value) SELECT run_id, 'memory.inherited_limit_bytes', "
+                      "'41943040' FROM runs");
+    figure_expect(p, "tiny-notes --repeat 2", 0,
+                  PARTS("up to 2 runs per configuration. Note: epoch times of repetitions spread by up to 66.7 % of "
+                        "their median. Build",
+                        "Memory limit inherited from the container or control group: 40.0 MiB."));
+}
+
 /* Courses of runs, distributions, heat maps: what their data files hold, and that a picture came out. */
 static void shapes_of_other_kinds_are_drawn(void **state)
 {
@@ -475,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(nothing_drawn_misleads, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_that_is_not_settled_has_no_number, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_caption_has_what_is_known_against_its_runs, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, place_tear_down),

@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,28 @@ static void failures_are_passed_over(void **state)
     expect_sweep(p, "--json --resume --cell 2", 0, 0, "0 runs made, 1 skipped");
     expect_plan(p, "", "of 1 such run");
     expect_plan(p, "--cell 2", "1 configuration, 1 run\ntime: about");
+}
+
+/* The spread is that of all recorded repetitions: one has twice the time of the others. */
+static void a_spread_of_repetitions_is_noted(void **state)
+{
+    const struct place *const p = *state;
+    sqlite3 *db;
+    write_job(p, "[n]\nsystem = null | pygplus\n");
+    struct process_result r = sweep(p, "--json --repeat 2");
+    assert_int_equal(r.exit_status, 0);
+    assert_null(strstr(r.err, "note:"));
+    process_free(&r);
+    assert_int_equal(sqlite3_open(p->db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "UPDATE epochs SET wall_ns = 2 * wall_ns WHERE run_id = (SELECT max(run_id) FROM "
+                                  "runs WHERE system = 'pygplus')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    expect_sweep(p, "--json --repeat 3 --resume", 0, 2,
+                 "note: configuration 2 [n]: the epoch times of 3 runs spread by 100 % of their median\n");
+    expect_sweep(p, "--json --cell 1", 0, 1, "1 run made");
 }
 
 /* In one file with the messages a cell's record stands between its own line and that of the next. */
@@ -238,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(failures_are_passed_over, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_spread_of_repetitions_is_noted, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(records_and_messages_stay_in_order, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, place_set_up, place_tear_down),

@@ -10,6 +10,7 @@
 #include "harness/base/units.h"
 #include "harness/dataset/blocks.h"
 #include "harness/measure/environment.h"
+#include "harness/record/notes.h"
 #include "harness/record/summary.h"
 #include "harness/run/floor.h"
 #include "harness/run/identity.h"
@@ -132,6 +133,17 @@ static void start_progress(struct supervision *s)
     gnn_run_progress_start(&s->progress, &setup);
 }
 
+/* Notes a busy machine before the run spends any time on it. */
+static void tell_load(const struct supervision *s)
+{
+    struct gnn_trust trust;
+    char text[GNN_NOTES_BYTES];
+    gnn_trust_init(&trust);
+    gnn_trust_add(&trust, s->run);
+    if (!s->config.quiet && gnn_trust_text(&trust, text, sizeof text))
+        gnn_log_info("note: %s", text);
+}
+
 static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 {
     struct gnn_run_config *const c = &s->config;
@@ -148,6 +160,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     GNN_TRY(gnn_record_fill_dataset(c, s->dataset_dir, s->run, err));
     GNN_TRY(compare_blocks(s, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
+    tell_load(s);
     GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
     if (s->host != NULL)
