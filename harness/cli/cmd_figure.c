@@ -285,6 +285,7 @@ static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_fig
     char caption[CAPTION_BYTES];
     struct gnn_err trouble = {0};
     gnn_figure_table(figure, stdout);
+    gnn_figure_reasons(figure, stdout);
     gnn_figure_caption(figure, caption, sizeof caption);
     (void)printf("\n%s\n\n", caption);
     GNN_TRY(gnn_figure_csv(figure, f->config.out_dir, err));
@@ -297,9 +298,11 @@ static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_fig
 }
 
 /* Writes what is said of a figure to a Markdown file beside its picture, for the page of `oocgnn report --figures`:
- * title, caption, and which of the paper's findings hold. */
-static enum gnn_status write_words(const struct figures *f, const struct found *found, const char *caption,
-                                   const char *findings, struct gnn_err *err)
+ * title, caption, reasons of configurations that ran out of memory, and which of the paper's findings hold. figure is
+ * NULL if it is not available. */
+static enum gnn_status write_words(const struct figures *f, const struct found *found,
+                                   const struct gnn_paper_figure *figure, const char *caption, const char *findings,
+                                   struct gnn_err *err)
 {
     char path[PATH_BYTES];
     GNN_TRY(gnn_make_dirs(f->config.out_dir, err));
@@ -308,8 +311,10 @@ static enum gnn_status write_words(const struct figures *f, const struct found *
     if (out == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
                         "%s: %s; --out names another folder", path, strerror(errno));
-    (void)fprintf(out, "%s (%s, %s)\n\n%s\n%s", found->about.title, found->about.paper, found->about.place, caption,
-                  findings);
+    (void)fprintf(out, "%s (%s, %s)\n\n%s\n", found->about.title, found->about.paper, found->about.place, caption);
+    if (figure != NULL)
+        gnn_figure_reasons(figure, out);
+    (void)fputs(findings, out);
     const bool bad = ferror(out) != 0;
     if (fclose(out) != 0 || bad)
         return gnn_fail(err, GNN_EIO, "%s: cannot be written; is the disk full?", path);
@@ -334,7 +339,8 @@ static enum gnn_status judge_figure(struct figures *f, const struct found *found
         gnn_figure_caption(figure, caption, sizeof caption);
     }
     if (status == GNN_OK && !f->config.check)
-        status = write_words(f, found, caption[0] != '\0' ? caption : "no configuration is recorded", findings, err);
+        status =
+            write_words(f, found, figure, caption[0] != '\0' ? caption : "no configuration is recorded", findings, err);
     free(findings);
     return status;
 }
@@ -393,7 +399,7 @@ static enum gnn_status pass_over(struct figures *f, struct found *found, const c
     (void)snprintf(found->trouble, sizeof found->trouble, "%s", why);
     print_heading(found);
     (void)printf("\nnot available: %s\n\n", why);
-    return f->config.check ? GNN_OK : write_words(f, found, "not available:", why, err);
+    return f->config.check ? GNN_OK : write_words(f, found, NULL, "not available:", why, err);
 }
 
 /* An imported dataset is needed by what is not recorded yet. */

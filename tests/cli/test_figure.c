@@ -346,8 +346,9 @@ static void nothing_drawn_misleads(void **state)
                  TINY
                  "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = agnes\nagnes.block = 4K, 8K\n" ABOUT_OVER(
                      "9", "bars", "dataset") "facets = agnes.block\ny = own.block_bytes\nown_axis = yes\n");
-    const bool drawn =
-        expect_drawn(p, "tiny-oom", PARTS("4 of 4 configurations", "OOM", "per configuration. OOM: out of memory."));
+    const bool drawn = expect_drawn(p, "tiny-oom",
+                                    PARTS("4 of 4 configurations", "OOM", "per configuration. OOM: out of memory.",
+                                          "\nOut of memory:\n\n* a, b (2 configurations): the process itself takes"));
     figure_expect(p, "tiny-own", 0, PARTS("2 of 2 configurations"));
     expect_file(p, "tiny-oom.gp", PARTS("words = 2\n", "logarithmic = 1\n"));
     expect_file(p, "tiny-own.gp",
