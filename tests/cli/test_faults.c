@@ -97,8 +97,9 @@ static void a_dataset_without_checksums_of_blocks(void **state)
     json_t *record = tiny_runs_last(t);
     assert_string_equal(tiny_runs_text(json_object_get(record, "environment"), "dataset.blocks_compared"), "0");
     json_decref(record);
-    struct process_result r = process_shell("%s $(%s 2>&1 | sed -n 's/.*add them with: oocgnn //p') 2>/dev/null && %s",
-                                            process_program(), run, run);
+    struct process_result r =
+        process_shell("%s $(%s 2>&1 | sed -n 's/.*`oocgnn \\(.*\\)` adds them.*/\\1/p') 2>/dev/null && %s",
+                      process_program(), run, run);
     assert_int_equal(r.exit_status, 0);
     assert_null(strstr(r.err, "checksums of blocks"));
     process_free(&r);

@@ -267,7 +267,7 @@ static void test_options_without_a_meaning(void **state)
     write_input(*state, in);
     options.dim = 8;
     assert_int_equal(import(in, *state, "out", &options, &err), GNN_EUSAGE);
-    assert_non_null(strstr(err.message, "--task link --dim D"));
+    assert_non_null(strstr(err.message, "--task link learns vectors of width --dim"));
 }
 
 /* ---- opened ---- */
