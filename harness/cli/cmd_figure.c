@@ -7,6 +7,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/figure_fit.h"
 #include "harness/cli/help.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/sweep_run.h"
@@ -163,12 +164,12 @@ static const char *find_published(const char *paper, char *path, size_t path_byt
     return NULL;
 }
 
-static enum gnn_status open_figure(const struct figures *f, const struct found *found, struct gnn_paper_figure **out,
-                                   struct gnn_err *err)
+static enum gnn_status open_figure(const struct figures *f, const struct found *found, uint32_t scale_divisor,
+                                   struct gnn_paper_figure **out, struct gnn_err *err)
 {
     char published[PATH_BYTES];
     const struct gnn_figure_setup setup = {.world = f->config.world,
-                                           .scale_divisor = f->scale_divisor,
+                                           .scale_divisor = scale_divisor,
                                            .db = f->config.db,
                                            .data_dir = f->config.data_dir,
                                            .fix = &f->fix,
@@ -368,13 +369,51 @@ static void note_gaps(const struct gnn_paper_figure *figure, struct found *found
                        figure->job->count, why);
 }
 
+struct scaled {
+    const struct figures *figures;
+    const struct found *found;
+};
+
+static enum gnn_status open_scaled(void *ctx, uint32_t scale_divisor, struct gnn_paper_figure **out,
+                                   struct gnn_err *err)
+{
+    const struct scaled *const scaled = ctx;
+    return open_figure(scaled->figures, scaled->found, scale_divisor, out, err);
+}
+
+/* Warns of systems that run out of memory only because of this scale. If no configuration is left, those that fit at no
+ * scale are named, too. GNN_ENOTSUP: all of them need a larger scale. */
+static enum gnn_status check_scale(const struct figures *f, const struct found *found, struct gnn_paper_figure *figure,
+                                   struct gnn_err *err)
+{
+    struct scaled scaled = {f, found};
+    struct gnn_figure_fit fit;
+    char text[GNN_ERR_MAX / 2];
+    uint32_t cells, recorded;
+    GNN_TRY(gnn_figure_load(figure, f->config.any_build, 1, err));
+    gnn_figure_fit(figure, open_scaled, &scaled, &fit);
+    gnn_figure_count(figure, &cells, &recorded);
+    for (uint32_t s = 0; s < figure->series_count; s++) {
+        const struct gnn_series_fit *const series = &fit.series[s];
+        if (series->too_large == 0 && (series->never == 0 || fit.too_large + fit.never < cells))
+            continue;
+        gnn_series_fit_text(figure, s, series, text, sizeof text);
+        if (fit.too_large == cells)
+            return gnn_fail(err, GNN_ENOTSUP, "%s: every configuration would run out of memory: %s", found->id, text);
+        gnn_log_warn("%s: %s", found->id, text);
+    }
+    return GNN_OK;
+}
+
 /* Does what was asked with an opened figure; *exit_status is raised by cells that failed. */
 static enum gnn_status do_figure(struct figures *f, struct found *found, struct gnn_paper_figure *figure,
                                  int *exit_status, struct gnn_err *err)
 {
     uint32_t cells, recorded;
-    if (f->config.run && !f->config.check)
+    if (f->config.run && !f->config.check) {
+        GNN_TRY(check_scale(f, found, figure, err));
         GNN_TRY(run_cells(f, figure, exit_status, err));
+    }
     GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
     gnn_figure_count(figure, &cells, &recorded);
     if (cells == 0 && figure->job->count > 0)
@@ -409,7 +448,7 @@ static enum gnn_status check_import(const struct figures *f, const struct found 
     uint32_t cells, recorded;
     if (found->about.import[0] == '\0' || !f->config.run || f->config.check || gnn_kv_get(&f->fix, "dataset") != NULL)
         return GNN_OK;
-    GNN_TRY(open_figure(f, found, &figure, err));
+    GNN_TRY(open_figure(f, found, f->scale_divisor, &figure, err));
     enum gnn_status status = gnn_figure_load(figure, f->config.any_build, f->config.repeat, err);
     gnn_figure_count(figure, &cells, &recorded);
     if (status == GNN_OK && recorded < cells)
@@ -428,7 +467,7 @@ static enum gnn_status make_figure(struct figures *f, struct found *found, int *
         return pass_over(f, found, found->about.missing, err);
     }
     GNN_TRY(check_import(f, found, err));
-    GNN_TRY(open_figure(f, found, &figure, err));
+    GNN_TRY(open_figure(f, found, f->scale_divisor, &figure, err));
     const enum gnn_status status = do_figure(f, found, figure, exit_status, err);
     gnn_figure_close(figure);
     return status;
@@ -451,7 +490,7 @@ static enum gnn_status look_at(struct figures *f, struct found *found, uint32_t 
                                struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
-    GNN_TRY(open_figure(f, found, &figure, err));
+    GNN_TRY(open_figure(f, found, f->scale_divisor, &figure, err));
     enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
     gnn_figure_count(figure, cells, recorded);
     GNN_NEXT(status, gnn_figure_left(figure, &f->met, &found->left, &found->own, err));

@@ -377,6 +377,61 @@ static void a_part_that_is_not_settled_has_no_number(void **state)
         expect_file(p, "tiny-part.svg", PARTS("not settled"));
 }
 
+/* A run's fixed memory exceeds a limit that shrinks with the graph. The figure names a scale before it runs, and at
+ * that scale everything fits. */
+static void a_scale_that_is_too_small_is_named(void **state)
+{
+    static const char tiny[] =
+        TINY "fanout = 5,5\nevaluate = never\nmodel = sage\nmemory = 32G\n[a]\nsystem = gnndrive\nbatch = 64000\n";
+    static const char *const warning =
+        "tiny-fit: at 1/4000 the memory limit is 8.19 MiB, but a needs at least 8.70 MiB "
+        "(1 of 1 configurations): use --scale 1/3000 or larger";
+    const struct place *const p = *state;
+    char text[2048];
+    (void)snprintf(text, sizeof text, "%s[b]\nsystem = null\n%sy = epoch_s\n", tiny, ABOUT("9", "table"));
+    figure_write(p, "tiny-fit", text);
+    struct process_result r = figure_run(p, "", "tiny-fit");
+    process_expect_all(&r, 0,
+                       PARTS(warning, "2 of 2 configurations", "| a | OOM |", "\n* a, dataset=papers100m: the run "));
+    assert_true(strstr(r.err, warning) < strstr(r.err, "configuration 1 of 2")); /* before it runs */
+    assert_null(strstr(r.err, "but b needs"));
+    process_free(&r);
+    r = figure_run(p, "", "tiny-fit"); /* nothing is left to run */
+    assert_null(strstr(r.err, "the memory limit is"));
+    process_free(&r);
+    r = figure_run(p, "", "tiny-fit --scale 1/3000");
+    process_expect_all(&r, 0, PARTS("2 of 2 configurations"));
+    assert_null(strstr(r.err, "the memory limit is"));
+    assert_null(strstr(r.out, "OOM"));
+    process_free(&r);
+    figure_expect(p, "tiny-fit --scale 1/3900", 0, PARTS("use --scale 1/3000 or larger", "OOM"));
+}
+
+/* Nothing would be left of this figure, so it is not run; among all figures it is not available. What fits at no scale
+ * is a result, which is only named. */
+static void a_figure_of_nothing_but_oom_is_refused(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-all",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\nlr = 0.25\nmemory = 32G\n[a]\nsystem = "
+                      "gnndrive\nbatch = 64000\n" ABOUT("9", "table") "y = epoch_s\n");
+    figure_write(p, "tiny-never",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\nlr = 0.25\nmemory = 64M\n[a]\nsystem = "
+                      "gnndrive\nbatch = 64000\n" ABOUT("9", "table") "y = epoch_s\n");
+    static const char refusal[] =
+        "tiny-all: every configuration would run out of memory: at 1/4000 the memory limit is "
+        "8.19 MiB, but a needs at least 8.70 MiB (1 of 1 configurations): use --scale 1/3000";
+    figure_expect(p, "tiny-all", 4, PARTS(refusal));
+    figure_expect(p, "tiny-all --no-run", 0, PARTS("0 of 1 configurations"));
+    figure_expect(p, "tiny-never", 0,
+                  PARTS("tiny-never: at 1/4000 the memory limit is 16.0 KiB, but a needs at least 8.70 MiB (1 of 1 "
+                        "configurations): it does not fit at any scale",
+                        "1 of 1 configurations", "OOM"));
+    struct process_result r = figure_run(p, "", "--all");
+    must_show(r.out, "| tiny-all | tiny-all: every configuration would run out of memory");
+    process_free(&r);
+}
+
 static void change_records(const struct place *p, const char *sql)
 {
     sqlite3 *db;
@@ -505,6 +560,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(units_are_a_readers, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(nothing_drawn_misleads, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_that_is_not_settled_has_no_number, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_scale_that_is_too_small_is_named, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_figure_of_nothing_but_oom_is_refused, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_caption_has_what_is_known_against_its_runs, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, place_tear_down),

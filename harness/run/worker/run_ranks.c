@@ -26,7 +26,7 @@ static uint64_t shared_reals(const struct gnn_run_worker *w)
     return none ? 0 : gnn_model_gradient_count(&w->model_config);
 }
 
-enum gnn_status gnn_run_plan(struct gnn_run_worker *w, struct gnn_err *err)
+enum gnn_status gnn_run_plan_fill(struct gnn_run_worker *w, struct gnn_err *err)
 {
     if (w->config->evaluate == GNN_EVALUATE_EACH && w->config->epochs > 1 && !w->workload.sample_only &&
         !gnn_compute_is_modelled(w->config))
@@ -37,8 +37,12 @@ enum gnn_status gnn_run_plan(struct gnn_run_worker *w, struct gnn_err *err)
     if (shared_reals(w) > 0)
         gnn_plan_shared(&w->plan, "gradients of the workers", "--hidden",
                         gnn_average_memory_bytes(w->workload.workers, shared_reals(w)));
-    if (w->system->plan != NULL)
-        GNN_TRY(w->system->plan(&w->env, w->system_config, &w->plan, err));
+    return w->system->plan != NULL ? w->system->plan(&w->env, w->system_config, &w->plan, err) : GNN_OK;
+}
+
+enum gnn_status gnn_run_plan(struct gnn_run_worker *w, struct gnn_err *err)
+{
+    GNN_TRY(gnn_run_plan_fill(w, err));
     return gnn_plan_check(&w->plan, "", err);
 }
 

@@ -279,6 +279,42 @@ static void close_worker(struct gnn_run_worker *w)
     free(w->system_config);
 }
 
+/* The dataset is opened without a memory limit, as it is a part of the plan. */
+static enum gnn_status plan_for(struct gnn_run_worker *w, uint64_t cap_bytes, struct gnn_err *err)
+{
+    GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
+    GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
+    GNN_TRY(open_machine(w, err));
+    GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
+    if (w->config->workers == 1 && !w->config->sample_only)
+        GNN_TRY(gnn_machine_tensor(w->machine, 0, &w->env.tensor, err));
+    fill_workload(w);
+    w->env.cap_bytes = cap_bytes;
+    complete_config(w);
+    return gnn_run_plan_fill(w, err);
+}
+
+enum gnn_status gnn_run_need(const struct gnn_run_config *config, uint64_t cap_bytes, struct gnn_run_need *out,
+                             struct gnn_err *err)
+{
+    struct gnn_run_config unlimited = *config;
+    struct gnn_control control = {.wake_fd = -1, .go_fd = -1};
+    assert(config->world == GNN_WORLD_SIMULATED);
+    control.stop = &control.own_stop;
+    unlimited.memory_bytes = unlimited.swap_bytes = 0;
+    unlimited.trace_loss[0] = unlimited.fault[0] = '\0';
+    struct gnn_run_worker worker = {.config = &unlimited, .control = &control};
+    const enum gnn_status status = plan_for(&worker, cap_bytes, err);
+    *out = (struct gnn_run_need){.bytes = 0};
+    if (status == GNN_OK && !worker.plan.advisory) {
+        out->bytes = gnn_plan_bytes(&worker.plan);
+        for (uint32_t p = 0; p < GNN_PLAN_PHASES_MAX; p++)
+            out->phase_bytes[p] = gnn_plan_phase_bytes(&worker.plan, p);
+    }
+    close_worker(&worker);
+    return status;
+}
+
 static enum gnn_status run_one(struct gnn_run_worker *w, struct gnn_err *err)
 {
     enum gnn_status status = open_rank(w, err);
