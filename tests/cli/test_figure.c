@@ -405,6 +405,22 @@ static void a_scale_that_is_too_small_is_named(void **state)
     assert_null(strstr(r.out, "OOM"));
     process_free(&r);
     figure_expect(p, "tiny-fit --scale 1/3900", 0, PARTS("use --scale 1/3000 or larger", "OOM"));
+    figure_expect(p, "tiny-fit --scale 1/8000", 4, PARTS("use --scale 1/3000 or larger"));
+}
+
+/* The graphs at which it fits have more than three million nodes: the scale is estimated, and the run fits. */
+static void a_large_least_scale_is_estimated(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-far",
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\nmemory = 1450M\n[a]\nsystem = null\n" ABOUT(
+                     "9", "table") "y = epoch_s\n");
+    figure_expect(p, "tiny-far --scale 1/100", 4, PARTS("use --scale 1/25 or larger"));
+    figure_expect(p, "tiny-far --scale 1/30", 0, PARTS("| a | OOM |"));
+    struct process_result r = figure_run(p, "", "tiny-far --scale 1/25");
+    process_expect_all(&r, 0, PARTS("1 of 1 configurations are recorded"));
+    assert_null(strstr(r.out, "OOM"));
+    process_free(&r);
 }
 
 /* Nothing would be left of this figure, so it is not run; among all figures it is not available. What fits at no scale
@@ -561,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_drawn_misleads, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_part_that_is_not_settled_has_no_number, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_scale_that_is_too_small_is_named, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_large_least_scale_is_estimated, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_of_nothing_but_oom_is_refused, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_caption_has_what_is_known_against_its_runs, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, place_tear_down),

@@ -75,6 +75,11 @@ static void a_need_is_that_of_the_plan(void **state)
     for (uint32_t p = 0; p < GNN_PLAN_PHASES_MAX; p++)
         largest = gnn_max_u64(largest, small.phase_bytes[p]);
     assert_int_equal(largest, small.bytes);
+    (void)snprintf(config.system, sizeof config.system, "ginex"); /* its caches take what is left */
+    must(gnn_run_need(&config, 1 << 20, &small, &err), &err);
+    must(gnn_run_need(&config, small.bytes + (16 << 20), &enough, &err), &err);
+    assert_true(enough.bytes > small.bytes);
+    assert_true(enough.bytes <= small.bytes + (16 << 20));
     (void)snprintf(config.dataset, sizeof config.dataset, "no-such-graph");
     assert_int_not_equal(gnn_run_need(&config, 1 << 20, &none, &err), GNN_OK);
     assert_int_equal(none.bytes, 0);
