@@ -23,7 +23,7 @@ if grep -q '^ok  *memory cgroup' <<<"$seen"; then
         "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --id-bytes 8 --data "$DATA" >/dev/null
     fi
     world=(--world measured --scale "$scale" --data "$DATA")
-    where="Storage is this machine's disk. Training takes as long as on the GPU of GNNDrive's paper (RTX 3090)."
+    where="Storage is this machine's disk. GPU time is modelled as that of an RTX 3090 (GNNDrive's paper); no GPU is used."
 else
     echo "== No control group can be created here, so this machine cannot enforce a memory limit." >&2
     echo "== The demo uses the simulated world instead: the machine of GNNDrive's paper on a virtual clock." >&2
@@ -34,5 +34,6 @@ fi
 echo "== Four systems under four memory limits: 16 runs of two epochs, about a minute" >&2
 "$OOCGNN" figure "$figure" "${world[@]}" --db "$db" --out "$plots"
 echo "== Each line of the picture is a system. Further left, less memory is available and more is read from storage." >&2
+echo "== Every point is one run: other work on the machine shows. The README's picture has medians of three runs." >&2
 echo "== $where" >&2
 echo "== Picture: $plots/$figure.png (also .svg and .pdf). Values: $plots/$figure.csv. Records: $db" >&2
