@@ -15,10 +15,10 @@ static const char *const transfer_words[] = {"copies", "gather", NULL}; /* in th
 /* clang-format off */
 const struct gnn_option gnndrive_options[] = {
     {.name = "samplers", .type = GNN_OPT_U32, .offset = FIELD(samplers), .unit = "threads", .def = "0", .max = 128,
-     .help = "Sampler threads (Ns); 0 = 4, at most 2 per core.",
+     .help = "Sampler threads (Ns); 0 means 4, or 2 per core if that is less.",
      .source = "paper section 5: 4; artifact: 2"},
     {.name = "extractors", .type = GNN_OPT_U32, .offset = FIELD(extractors), .unit = "threads", .def = "0", .max = 64,
-     .help = "Extractor threads (Ne), each with its own ring; 0 = 4, at most 2 per core.",
+     .help = "Extractor threads (Ne), each with its own ring; 0 means 4, or 2 per core if that is less.",
      .source = "paper section 5: 4; artifact: 2"},
     {.name = "extract_queue", .type = GNN_OPT_U32, .offset = FIELD(extract_queue), .unit = "batches", .def = "0",
      .max = 1024,
