@@ -33,19 +33,20 @@ const struct gnn_option gnndrive_options[] = {
      .help = "Nodes in the largest mini-batch (Mb); 0 = by batch_rule.",
      .source = "paper section 4.2: maximum over mini-batches; artifact: product of the fan-outs"},
     {.name = "batch_rule", .type = GNN_OPT_CHOICE, .offset = FIELD(batch_rule), .def = "bound", .choices = batch_words,
-     .help = "Rule for batch_nodes=0. With bound, the upper bound if it is at most N / 20, otherwise 1.1 x the "
-             "measured maximum. With product, seeds x the product of the fan-outs, but at least 3/4 of the bound.",
+     .help = "Rule for batch_nodes=0. With bound, the largest possible number of nodes in a mini-batch if it is at "
+             "most 1/20 of all nodes, otherwise 1.1 x the measured maximum. With product, seeds x the product of the "
+             "fan-outs, but at least 3/4 of the largest possible number.",
      .source = "paper section 5 with Figure 12 (2.38 GB = 5 x 1000 x 1000 rows of 512 bytes) and artifact: product"},
     {.name = "calibration_batches", .type = GNN_OPT_U32, .offset = FIELD(calibration_batches), .unit = "batches",
      .def = "8", .min = 1, .max = 100000, .source = "ours",
-     .help = "Mini-batches sampled at open to measure Mb if batch_nodes=0 and the bound is large."},
+     .help = "Mini-batches sampled at open to measure Mb if batch_nodes=0 and batch_rule=bound requires it."},
     {.name = "buffer_mult", .type = GNN_OPT_U32, .offset = FIELD(buffer_mult), .def = "1", .min = 1, .max = 1024,
      .help = "Feature buffer size in multiples of (train_queue + 1) x batch_nodes slots.",
      .source = "paper section 5.2, Figure 12: 1x, swept to 8x"},
     {.name = "buffer_share", .type = GNN_OPT_U32, .offset = FIELD(buffer_share), .unit = "percent", .def = "0",
      .max = 100,
-     .help = "Feature buffer size as a share of what the memory limit leaves, but at least Ne x Mb slots; 0 = set by "
-             "slots or buffer_mult.",
+     .help = "Feature buffer size as a share of the memory limit minus all other planned memory, but at least "
+             "Ne x Mb slots; 0 = set by slots or buffer_mult.",
      .source = "ours: AGNES's Figure 6 gives half"},
     {.name = "slots", .type = GNN_OPT_U32, .offset = FIELD(slots), .unit = "slots", .def = "0", .max = UINT32_MAX,
      .help = "Feature buffer slots (S), at least extractors x batch_nodes; 0 = set by buffer_mult.",
@@ -80,7 +81,8 @@ const struct gnn_option gnndrive_options[] = {
              "contiguous part.",
      .source = "paper section 4.3: global; artifact: segments"},
     {.name = "meta", .type = GNN_OPT_CHOICE, .offset = FIELD(meta), .def = "artifact", .choices = meta_words,
-     .help = "Memory for the tables. artifact: as the released code, 24 bytes per node; compact: 8 bytes per group.",
+     .help = "Memory for the tables. artifact: as the released code, 24 bytes per node; compact: 8 bytes per group of "
+             "rows that share a slot (see joint).",
      .source = "artifact: 16N map + 8N staging table, 72 bytes per slot"},
     {.name = "coalesce", .type = GNN_OPT_BOOL, .offset = FIELD(coalesce), .def = "false",
      .help = "Combine reads that complete together and are adjacent in both memories into one copy to the GPU.",
@@ -96,7 +98,8 @@ const struct gnn_option gnndrive_options[] = {
              "equally; own: separate buffers for each worker process.",
      .source = "paper sections 4.3 and 4.4, CPU-based training: shared"},
     {.name = "staging", .type = GNN_OPT_U32, .offset = FIELD(staging), .unit = "loads", .def = "0", .max = INT32_MAX,
-     .help = "Loads that each extractor stages in pinned host memory, in runs with a GPU; 0 = batch_nodes (Mb).",
+     .help = "Loads (reads of one slot's rows) that each extractor can hold in pinned host memory at once, in runs "
+             "with a GPU; 0 = batch_nodes (Mb).",
      .source = "paper section 4.2 and artifact: Ne x Mb"},
     {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "copies", .choices = transfer_words,
      .help = "Copying of rows to a GPU. copies: one copy per completed read; gather: a kernel moves the rows of all "
