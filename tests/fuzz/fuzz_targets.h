@@ -467,7 +467,7 @@ static inline void fuzz_index(const unsigned char *data, size_t len)
                                                .row_bytes = 8,
                                                .id_bytes = 4,
                                                .indptr = indptr,
-                                               .train = {train, 2},
+                                               .train = {.nodes = train, .count = 2},
                                                .indices_path = "/nowhere/fuzz/indices",
                                                .features_path = "/nowhere/fuzz/features-d2",
                                                .indices_bytes = 16,
