@@ -20,8 +20,8 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 7.1: 10; Figure 9: 10, 30, 50"},
     {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "100",
      .min = 1, .max = 100,
-     .help = "Share of the rows that fit into the memory limit to cache (accounting=full); the rest of the memory "
-             "stays unused.",
+     .help = "Share of the rows to cache, of those that fit into the memory limit (accounting=full); the rest of the "
+             "memory stays unused.",
      .source = "ours: equal memory"},
     {.name = "gpu_share", .type = GNN_OPT_U32, .offset = FIELD(gpu_share), .unit = "percent", .def = "40", .max = 100,
      .help = "Share of the cached rows that the GPU cache gets. With a memory limit and a GPU of known memory size, "
@@ -41,8 +41,9 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 7.2: none, 7, 5, 3"},
     {.name = "search", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.search), .def = "exact",
      .choices = WORDS("exact", "approximate", "brute"),
-     .help = "Search for segment and disk cache under disk_limit. approximate: Algorithm 2, may exceed the limit; "
-             "exact: then s grows until it fits; brute: every brute_step-th s with its best m.",
+     .help = "Search for segment and disk cache under disk_limit. With approximate, Algorithm 2, which may exceed "
+             "the limit. With exact, Algorithm 2, then longer segments until the limit holds. With brute, every "
+             "brute_step-th segment length is tried with the smallest disk cache that fits.",
      .source = "paper section 5.1: approximate, brute; exact: ours"},
     {.name = "segment", .type = GNN_OPT_U32, .offset = FIELD(prepare.segment), .unit = "batches", .def = "0",
      .max = 1 << 24,
@@ -66,8 +67,9 @@ const struct gnn_option diskgnn_options[] = {
              "by one minimum over all functions; off: by descending count.",
      .source = "released code: pair; paper Algorithm 1: printed"},
     {.name = "unordered", .type = GNN_OPT_BOOL, .offset = FIELD(unordered), .def = "false",
-     .help = "Also report what each mini-batch would read from one shared disk cache with as many rows, ordered by "
-             "descending count only; counted when the system opens.",
+     .help = "Also report what each mini-batch would read with a single disk cache for all mini-batches. It would have "
+             "as many rows as a segment's disk cache, ordered by descending number of uses. Computed when the "
+             "prepared files are opened.",
      .source = "paper Figure 5b"},
     {.name = "packing", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.packing), .def = "batched",
      .choices = WORDS("batched", "individual"),
