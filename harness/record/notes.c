@@ -108,7 +108,7 @@ static void say_load(const struct gnn_trust *t, const char *most, char *text, si
 
 static void say_queue(const struct gnn_trust *t, const char *most, char *text, size_t text_bytes)
 {
-    say(text, text_bytes, "threads waited for a core in %s%.3g %% of the epoch time", most, t->queued_pct);
+    say(text, text_bytes, "workers waited for a core %s%.3g %% of their time", most, t->queued_pct);
 }
 
 bool gnn_trust_text(const struct gnn_trust *t, char *text, size_t text_bytes)

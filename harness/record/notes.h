@@ -9,7 +9,7 @@
 /* A note is written above these limits. */
 enum {
     GNN_NOTE_LOAD_PCT = 50,   /* load average at the start, in per cent of the cores */
-    GNN_NOTE_QUEUED_PCT = 10, /* share of the epochs' time that threads waited for a core */
+    GNN_NOTE_QUEUED_PCT = 10, /* share of their time that the stages' workers waited for a core */
     GNN_NOTE_SPREAD_PCT = 10, /* largest minus smallest epoch time of repetitions, in per cent of their median */
 };
 

@@ -86,9 +86,9 @@ static void a_run_queue_is_noted_from_a_tenth_on(void **state)
     queue(&run, 0.099);
     assert_string_equal(notes_of(&run, text), "");
     assert_true(gnn_trust_state(&run, text, sizeof text));
-    assert_string_equal(text, "load 0.5 on 4 cores at the start, threads waited for a core in 9.9 % of the epoch time");
+    assert_string_equal(text, "load 0.5 on 4 cores at the start, workers waited for a core 9.9 % of their time");
     queue(&run, 0.25);
-    assert_string_equal(notes_of(&run, text), "threads waited for a core in 25 % of the epoch time");
+    assert_string_equal(notes_of(&run, text), "workers waited for a core 25 % of their time");
     run.epochs[0].stages[0].queued_ns = GNN_UNKNOWN;
     assert_string_equal(notes_of(&run, text), "");
     assert_true(gnn_trust_state(&run, text, sizeof text));
@@ -136,8 +136,8 @@ static void many_runs_have_one_text(void **state)
     gnn_trust_add_spread(&trust, alike, 3);
     gnn_trust_add_spread(&trust, alike, 1);
     assert_true(gnn_trust_text(&trust, text, sizeof text));
-    assert_string_equal(text, "load up to 5.0 on 4 cores at the start, threads waited for a core in up to 30 % of the "
-                              "epoch time, epoch times of repetitions spread by up to 18.2 % of their median");
+    assert_string_equal(text, "load up to 5.0 on 4 cores at the start, workers waited for a core up to 30 % of their "
+                              "time, epoch times of repetitions spread by up to 18.2 % of their median");
     for (uint32_t i = 0; i < 3; i++)
         gnn_run_record_free(&runs[i]);
 }
@@ -194,8 +194,8 @@ static void notes_are_written_where_times_are(void **state)
     text = printed(&runs[0], 1, print_one);
     must_show(text, "  result          ok\n");
     must_show(text,
-              "  machine         load 3.0 on 4 cores at the start, threads waited for a core in 0 % of the epoch");
-    must_show(text, "the times may not repeat");
+              "  machine         load 3.0 on 4 cores at the start, workers waited for a core 0 % of their time: the");
+    must_show(text, "times may not repeat");
     free(text);
     text = printed(&runs[1], 1, print_one);
     must_show(text, "  machine         load 0.0 on 4 cores at the start");
