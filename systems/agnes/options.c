@@ -16,46 +16,48 @@ const struct gnn_option agnes_options[] = {
              "degree; random: random order.",
      .source = "paper section 3.2: nodes used together are stored together; released code: as they are"},
     {.name = "block", .type = GNN_OPT_BYTES, .offset = FIELD(block_bytes), .unit = "bytes", .def = "0", .max = 16 << 20,
-     .help = "Size of a graph or feature block (Z); 0 = 1 MiB, or less so that both files have 1000 blocks.",
+     .help = "Size of a graph or feature block (Z); 0 = 1 MiB, halved until each file has about 1000 blocks, but at "
+             "least 64 KiB.",
      .source = "paper section 4.1: 1 MiB; Figure 9: 64 KiB to 4 MiB"},
     {.name = "id_bytes", .type = GNN_OPT_CHOICE, .offset = FIELD(id_width), .def = "dataset",
      .choices = WORDS("dataset", "4", "8"), .source = "released code: 8",
      .help = "Bytes per neighbour ID in a graph block (w); dataset = as in the dataset's file (--id-bytes)."},
     {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
      .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
-     .help = "Mini-batches per hyperbatch (H); 1 = AGNES-No. 0 = 1024 x 1000 seeds, divided by the scale; with a "
-             "memory limit, the size up to that with the fewest predicted bytes."},
+     .help = "Mini-batches per hyperbatch (H); 1 = the paper's AGNES-No. 0 = as many as have the paper's 1024 x 1000 "
+             "seed nodes, divided by K at scale 1/K. With a memory limit, 0 = the number up to that with the fewest "
+             "predicted block reads and writes."},
     {.name = "first", .type = GNN_OPT_U32, .offset = FIELD(first), .unit = "batches", .def = "0", .max = 1 << 24,
-     .help = "Mini-batches in the first hyperbatch if none was gathered before, because training waits for it; 0 = H. "
-             "Each following hyperbatch has twice as many, up to H.",
+     .help = "Mini-batches in the first hyperbatch of an epoch, for which training waits; 0 = H. Each following "
+             "hyperbatch has twice as many, up to H. Ignored if the previous epoch gathered the first hyperbatch.",
      .source = "ours; paper section 3.3: all of one size"},
     {.name = "accounting", .type = GNN_OPT_CHOICE, .offset = FIELD(accounting), .def = "full",
      .choices = WORDS("full", "paper"), .source = "paper section 4.1: paper",
-     .help = "Memory accounting. full: all memory counts towards the memory limit; paper: only the two buffers are "
-             "limited."},
+     .help = "Memory accounting. full: all memory counts towards the memory limit; paper: only the graph buffer and "
+             "the feature cache are limited, by setting."},
     {.name = "setting", .type = GNN_OPT_CHOICE, .offset = FIELD(setting), .def = "1", .choices = WORDS("1", "2"),
-     .help = "Buffer sizes, divided by the dataset's scale, with accounting=paper or without a memory limit. 1: 16 + "
-             "16 GB; 2: 4 + 4 GB.",
+     .help = "Sizes of graph buffer and feature cache with accounting=paper or without a memory limit. 1: 16 GB "
+             "each; 2: 4 GB each. At scale 1/K, both are divided by K.",
      .source = "paper section 4.1: 16 + 16 GB, 4 + 4 GB"},
     {.name = "graph_buffer", .type = GNN_OPT_BYTES, .offset = FIELD(graph_buffer_bytes), .unit = "bytes", .def = "0",
-     .help = "Size of the graph buffer; 0 = set by accounting and setting.",
+     .help = "Size of the graph buffer; 0 = chosen by accounting and setting.",
      .source = "paper section 4.4, Figure 10: 1 to 16 GB"},
     {.name = "feature_cache", .type = GNN_OPT_BYTES, .offset = FIELD(feature_cache_bytes), .unit = "bytes", .def = "0",
-     .help = "Size of the feature cache; 0 = set by accounting and setting.",
+     .help = "Size of the feature cache; 0 = chosen by accounting and setting.",
      .source = "paper section 4.4, Figure 10: 1 to 16 GB"},
     {.name = "policy", .type = GNN_OPT_CHOICE, .offset = FIELD(policy), .def = "lru", .choices = WORDS("lru", "clock"),
      .help = "Replacement policy for unpinned graph blocks.",
      .source = "paper section 3.4 (1): LRU; released code: CLOCK"},
     {.name = "resident_first", .type = GNN_OPT_BOOL, .offset = FIELD(resident_first), .def = "true",
-     .help = "Serve graph blocks in the buffer before reading others; off: all blocks in ascending order.",
+     .help = "Serve graph blocks in the buffer before reading others; false: all blocks in ascending order.",
      .source = "paper section 3.4 (1); released code"},
     {.name = "gbuf_keep", .type = GNN_OPT_BOOL, .offset = FIELD(gbuf_keep), .def = "false",
      .help = "Keep the graph buffer's blocks from one hyperbatch to the next.",
      .source = "released code: emptied"},
     {.name = "cache_rank", .type = GNN_OPT_CHOICE, .offset = FIELD(cache_rank), .def = "threshold",
      .choices = WORDS("threshold", "count"),
-     .help = "Rows in the feature cache. threshold: rows used at least as often as the mean, lowest IDs first; count: "
-             "the most used rows.",
+     .help = "Rows that enter the feature cache. threshold: rows used at least as often as the mean, in order of ID, "
+             "then other rows; count: the most used rows.",
      .source = "paper section 3.4 (2): a threshold, without a value; released code: the mean"},
     {.name = "spill", .type = GNN_OPT_CHOICE, .offset = FIELD(spill), .def = "sync", .choices = WORDS("sync", "async"),
      .help = "Writing of full staging buffers. sync: by the worker that filled them; async: by one writer thread per "
@@ -63,8 +65,9 @@ const struct gnn_option agnes_options[] = {
      .source = "released code: sync"},
     {.name = "overlap", .type = GNN_OPT_CHOICE, .offset = FIELD(overlap), .def = "round",
      .choices = WORDS("round", "full", "epochs"), .source = "released code: round",
-     .help = "Overlap of stages. round: training runs alone after sampling and gathering; full: all three overlap; "
-             "epochs: as full, and the next epoch's first hyperbatch overlaps with this epoch's last."},
+     .help = "Overlap of stages. round: training runs alone, after sampling and gathering; full: sampling, gathering "
+             "and training overlap. With epochs, the next epoch's first hyperbatch also overlaps with this epoch's "
+             "last."},
     {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "0",
      .max = AGNES_WORKERS_MAX, .source = "paper section 4.1: 16, on 16 cores; Figure 10: 1 to 16; released code: 16",
      .help = "Worker threads for sampling, and as many for gathering (W); 0 = one per core, at most 16."},
