@@ -22,28 +22,29 @@ const struct gnn_option ringsampler_options[] = {
      .source = "paper section 4.1: 64 = cores"},
     {.name = "ring", .type = GNN_OPT_U32, .offset = FIELD(ring), .unit = "reads", .def = "512", .min = 1,
      .max = RS_RING_MAX, .source = "paper section 4.1: 512",
-     .help = "Ring size (Q): a group is floor(Q / fan-out) targets, and two groups may be in flight."},
+     .help = "Ring size in reads (Q). A group has floor(Q / fan-out) targets, and up to two groups are in flight."},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "buffered", .choices = io_words,
-     .help = "Reading of the edge file. With direct, whole sectors, bypassing the page cache. With buffered, 4 bytes "
-             "through it with the kernel's readahead; buffered-random is the same without readahead. With mapped, "
-             "page faults instead of a ring. With sorted, a hop's reads in file order, joined.",
+     .help = "Method of reading the edge file. With direct, whole sectors, bypassing the page cache. With buffered, "
+             "single IDs through the page cache, with readahead; buffered-random is the same without readahead. With "
+             "mapped, page faults, without a ring. With sorted, direct reads in file order, close ones joined.",
      .source = "artifact: buffered; sorted is ours"},
     {.name = "coalesce", .type = GNN_OPT_CHOICE, .offset = FIELD(coalesce), .def = "sector", .choices = coalesce_words,
-     .help = "Joining of reads in a group with io=direct. none: one sector read per offset; sector: one per distinct "
-             "sector; adjacent: one per run of adjacent sectors.",
+     .help = "Joining of reads in a group with io=direct. none: one read of a sector per sample; sector: one per "
+             "distinct sector; adjacent: one per run of adjacent sectors.",
      .source = "paper section 3.1: none; sector and adjacent are ours"},
     {.name = "order", .type = GNN_OPT_CHOICE, .offset = FIELD(order), .def = "submit-first", .choices = order_words,
-     .help = "Order of two groups. submit-first: the next is submitted before the last is drained (2Q reads in "
-             "flight); drain-first: after.",
+     .help = "Submission of the next group. submit-first: before the current group has completed (up to 2Q reads in "
+             "flight); drain-first: after it.",
      .source = "artifact: submit-first; paper section 3, Figure 3b: drain-first"},
     {.name = "polling", .type = GNN_OPT_BOOL, .offset = FIELD(polling), .def = "true",
-     .help = "Wait for completions by polling the ring, which keeps the core busy; false: sleep.",
+     .help = "Wait for completions by polling the ring, which keeps the core busy; false: the thread sleeps.",
      .source = "paper section 4.1; artifact: false"},
     {.name = "sqpoll", .type = GNN_OPT_BOOL, .offset = FIELD(sqpoll), .def = "false",
-     .help = "Let a kernel thread fetch submissions.",
+     .help = "Let a kernel thread fetch submitted reads from the ring, so that submission needs no system call.",
      .source = "paper section 5: future work"},
     {.name = "iopoll", .type = GNN_OPT_BOOL, .offset = FIELD(iopoll), .def = "false",
-     .help = "Poll the device for completions; requires direct reads and a polled queue.",
+     .help = "Poll the device for completions (IORING_SETUP_IOPOLL); requires direct reads and a device queue for "
+             "polling.",
      .source = "artifact: never set"},
     {.name = "register_file", .type = GNN_OPT_BOOL, .offset = FIELD(register_file), .def = "false",
      .help = "Register the edge file with the ring.",
@@ -52,26 +53,26 @@ const struct gnn_option ringsampler_options[] = {
      .help = "Register the memory that receives reads: sector buffers, or the workspace with buffered reads.",
      .source = "artifact: false"},
     {.name = "frontier", .type = GNN_OPT_CHOICE, .offset = FIELD(frontier), .def = "all", .choices = frontier_words,
-     .help = "Targets of the next hop. all: every node found before; neighbours: only the distinct samples (with "
-             "--sample-only).",
+     .help = "Targets of the next hop. all: all nodes found so far; neighbours: only the distinct samples of this "
+             "hop (requires --sample-only).",
      .source = "paper Figure 1 and artifact: neighbours; all is what models and the other systems use"},
     {.name = "replace", .type = GNN_OPT_BOOL, .offset = FIELD(replace), .def = "false",
-     .help = "Draw with replacement (only with --sample-only).",
+     .help = "Draw neighbours with replacement (requires --sample-only).",
      .source = "artifact: true; paper Figure 2: false"},
     {.name = "split", .type = GNN_OPT_CHOICE, .offset = FIELD(split), .def = "consecutive", .choices = split_words,
-     .help = "Batches of a thread. consecutive: adjacent ones; interleaved: every n-th, always so with training; "
-             "release: the released code's split, which repeats seeds.",
+     .help = "Assignment of batches to n threads. consecutive: adjacent batches; interleaved: every n-th batch, "
+             "always used with training; release: as the released code, which repeats seeds.",
      .source = "paper section 3.1: consecutive; artifact: release"},
     {.name = "dedupe", .type = GNN_OPT_CHOICE, .offset = FIELD(dedupe), .def = "hash", .choices = dedupe_words,
      .help = "Method to find distinct nodes among a hop's samples. hash: a hash map; sort: sorted (ID, slot) pairs.",
      .source = "artifact: sort"},
     {.name = "workspaces", .type = GNN_OPT_CHOICE, .offset = FIELD(workspaces), .def = "right",
      .choices = workspaces_words, .source = "artifact: release",
-     .help = "Memory of workspaces. right: what batches need; release: also the released code's records, 168 KB per "
-             "thread and seed."},
+     .help = "Memory of workspaces. right: what batches need; release: in addition, the size of the released code's "
+             "records, 168 KB per thread and seed."},
     {.name = "workspace", .type = GNN_OPT_BYTES, .offset = FIELD(workspace_bytes), .unit = "bytes", .def = "0",
-     .help = "Workspace of each thread for blocks, deduplication and sorting; 0 = the maximum size of a batch, or "
-             "what the memory limit leaves.",
+     .help = "Size of the workspace of each thread for sampled batches, deduplication and sorting; 0 = enough for "
+             "the largest possible batch, or what the memory limit leaves.",
      .source = "ours"},
     {.name = "bundle", .type = GNN_OPT_U32, .offset = FIELD(bundle), .unit = "batches", .def = "0",
      .max = RS_BUNDLE_MAX, .source = "ours",
@@ -85,8 +86,8 @@ const struct gnn_option ringsampler_options[] = {
      .help = "Maximum size of a read with io=sorted.",
      .source = "ours"},
     {.name = "gap", .type = GNN_OPT_BYTES, .offset = FIELD(gap_bytes), .unit = "bytes", .def = "16K", .max = 16777216,
-     .help = "Maximum number of unneeded bytes inside a read with io=sorted; useful value: bandwidth / reads per "
-             "second.",
+     .help = "Maximum number of unneeded bytes between two joined reads with io=sorted. Useful value: bandwidth / "
+             "reads per second of the device.",
      .source = "ours"},
     {.name = "read_buffer", .type = GNN_OPT_BYTES, .offset = FIELD(read_buffer_bytes), .unit = "bytes", .def = "2M",
      .min = 65536, .max = 1073741824,
@@ -106,10 +107,11 @@ const struct gnn_option ringsampler_options[] = {
              "rows through it."},
     {.name = "requests", .type = GNN_OPT_U32, .offset = FIELD(requests), .unit = "requests", .def = "0",
      .max = 2147483647, .source = "paper section 4.4: 1000000",
-     .help = "Requests per epoch in on-demand mode, one target each, with recorded latencies; 0 = off."},
+     .help = "Requests per epoch in on-demand mode, one target each; their latencies are recorded. 0 = on-demand "
+             "mode is off."},
     {.name = "concurrency", .type = GNN_OPT_U32, .offset = FIELD(concurrency), .unit = "requests", .def = "0",
      .max = 128,
-     .help = "Requests served at a time in on-demand mode, one thread each; 0 = one per core, at most 64.",
+     .help = "Requests that are served at a time in on-demand mode, one thread each; 0 = one per core, at most 64.",
      .source = "paper section 4.4: 64 threads"},
     {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "ahead",
      .choices = gnn_transfer_words,
