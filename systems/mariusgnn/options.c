@@ -13,12 +13,12 @@ const struct gnn_option marius_options[] = {
     {.name = "policy", .type = GNN_OPT_CHOICE, .offset = FIELD(policy), .def = "auto",
      .choices = WORDS("auto", "training-first", "replace", "memory", "comet", "beta"),
      .help = "Policy for resident partitions. With memory, all are resident. With training-first (nodes), those with "
-             "training nodes, and others at random each epoch. With replace (nodes), one group of partitions after "
-             "another until all were resident. With comet (links), groups are swapped one at a time until every pair "
-             "was resident; an edge bucket is trained in any state that holds it. With beta (links), single "
-             "partitions are swapped, and an edge bucket is trained in the first such state. With auto, nodes use "
-             "training-first if it leaves room for another partition, otherwise replace; links use memory if all "
-             "fits, otherwise comet.",
+             "training nodes are, and others at random in each epoch. With replace (nodes), one group of partitions "
+             "after another is replaced until each has been resident. With comet (links), groups are swapped one at a "
+             "time until every pair has been resident together; an edge bucket is trained in any state that holds it. "
+             "With beta (links), single partitions are swapped, and an edge bucket is trained in the first such "
+             "state. With auto, nodes use training-first if it leaves room for another partition, otherwise replace; "
+             "links use memory if all fits, otherwise comet.",
      .source = "paper sections 5.1 and 5.2; memory: its in-memory runs; released code: chosen by hand"},
     {.name = "partitions", .type = GNN_OPT_U32, .offset = FIELD(partitions), .unit = "partitions", .def = "0",
      .max = 1 << 15,
@@ -46,15 +46,15 @@ const struct gnn_option marius_options[] = {
      .source = "released code: true; paper section 4.1: up to f neighbours"},
     {.name = "hash_hops", .type = GNN_OPT_U32, .offset = FIELD(hash_hops), .unit = "hops", .def = "1",
      .max = GNN_LAYERS_MAX,
-     .help = "Number of first hops whose new nodes are found by a hash set; other hops use a bitmap over all resident "
-             "nodes.",
+     .help = "Number of hops, from the first, whose new nodes are found by a hash set; later hops use a bitmap over "
+             "all resident nodes.",
      .source = "released code: 1 for papers100m"},
     {.name = "loaders", .type = GNN_OPT_U32, .offset = FIELD(loaders), .unit = "threads", .def = "0", .max = 64,
      .help = "Threads that sample and gather mini-batches; 0 = 4, at most one per core.",
      .source = "released code: 4 (papers100m: 8 on 8 cores, 64 in memory)"},
     {.name = "staleness", .type = GNN_OPT_U32, .offset = FIELD(staleness), .unit = "batches", .def = "0", .max = 1024,
-     .help = "Maximum number of mini-batches in flight; 0 = loaders + 5 (a queue of 4 and one in training), at most "
-             "16.",
+     .help = "Maximum number of mini-batches in flight; 0 = loaders + 5, at most 16: one per loader, a queue of 4 and "
+             "one in training.",
      .source = "released code: 16, queues of 4"},
     {.name = "prefetch", .type = GNN_OPT_BOOL, .offset = FIELD(prefetch), .def = "true",
      .help = "Read the next partitions and edges, and write those that left, while a state trains; uses additional "
