@@ -187,9 +187,10 @@ $(BUILD)/pichost/%.o: %.cc | found
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) -DGNN_CUDA_HOST='"tests/support/cuda_host.h"' $(CXXFLAGS) -fPIC -MMD -MP -c $< -o $@
 
-$(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ)
+# The list of objects is in this file: an older library with fewer of them would lack symbols.
+$(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ) Makefile
 	@mkdir -p $(@D)
-	$(CXX) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
+	$(CXX) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter %.o,$^) -lm
 
 $(STUB_NCCL): $(BUILD)/pic/tests/gpu/stub_nccl.o
 	@mkdir -p $(@D)
