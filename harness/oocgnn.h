@@ -70,6 +70,9 @@ const char *gnn_status_name(enum gnn_status status);
 
 /* Returns GNN_EFILES if `error`, an errno, is EMFILE or ENFILE, else `otherwise`. For functions that open something. */
 enum gnn_status gnn_errno_status(int error, enum gnn_status otherwise);
+#ifdef __clang_analyzer__ /* the analyser does not see into the function, which always returns an error */
+#define gnn_errno_status(error, otherwise) ((void)(error), (otherwise))
+#endif
 
 /* Fills err unless it is NULL or already holds an error, and returns status. Status is never GNN_OK. For GNN_ENOMEM the
  * format names the object that could not be allocated, and "out of memory: " is put before it. For GNN_EFILES the

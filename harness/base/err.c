@@ -22,7 +22,7 @@ const char *gnn_status_name(enum gnn_status status)
     return names[status];
 }
 
-enum gnn_status gnn_errno_status(int error, enum gnn_status otherwise)
+enum gnn_status(gnn_errno_status)(int error, enum gnn_status otherwise)
 {
     return error == EMFILE || error == ENFILE ? GNN_EFILES : otherwise;
 }

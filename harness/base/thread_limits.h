@@ -8,6 +8,8 @@
 #include "harness/base/own_groups.h"
 #include "harness/oocgnn.h"
 
+#include <assert.h>
+
 /* The limits, and what is in use. A limit is GNN_UNKNOWN if there is none, a use if it is not known. */
 struct gnn_thread_limits {
     uint64_t address_limit_bytes, address_used_bytes; /* address space of this process: ulimit -v */
@@ -33,8 +35,15 @@ uint64_t gnn_thread_stack_bytes(void);
 /* Fills err for a thread or process that did not start because of `error`, an errno. `what` names it: "thread sample".
  * A process has 0 for stack_bytes. Returns GNN_ETHREADS for EAGAIN, else GNN_ENOMEM. */
 #define gnn_fail_thread(err, what, error, stack_bytes)                                                                 \
-    gnn_thread_refused((err), __FILE__, __LINE__, (what), (error), (stack_bytes))
+    gnn_thread_failed(gnn_thread_refused((err), __FILE__, __LINE__, (what), (error), (stack_bytes)))
 enum gnn_status gnn_thread_refused(struct gnn_err *err, const char *file, int line, const char *what, int error,
                                    uint64_t stack_bytes);
+
+/* Returns status, which is an error: for readers and analysers that do not see the function above. */
+static inline enum gnn_status gnn_thread_failed(enum gnn_status status)
+{
+    assert(status != GNN_OK);
+    return status;
+}
 
 #endif

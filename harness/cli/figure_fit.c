@@ -26,7 +26,7 @@ uint32_t gnn_usual_scale(double divisor)
     static const uint32_t steps[] = {80, 60, 50, 40, 30, 25, 20, 15, 10};
     for (uint64_t tens = 1000000000; tens >= 10; tens /= 10)
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-            if ((double)(steps[i] * tens / 10) <= divisor)
+            if ((uint64_t)divisor >= steps[i] * tens / 10)
                 return (uint32_t)(steps[i] * tens / 10);
     return divisor >= 5 ? 5 : divisor >= 2 ? 2 : 1;
 }

@@ -15,6 +15,13 @@ static const struct gnn_run_record *oom_of(const struct gnn_paper_figure *figure
     return run != NULL && (run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM) ? run : NULL;
 }
 
+/* Returns the reasons of such a run; "" if there is none. */
+static const char *reasons_of(const struct gnn_paper_figure *figure, uint32_t number)
+{
+    const struct gnn_run_record *const run = oom_of(figure, number);
+    return run == NULL ? "" : run->reasons;
+}
+
 /* Whether two texts differ at most in their numbers. */
 static bool same_words(const char *a, const char *b)
 {
@@ -30,7 +37,7 @@ static bool same_words(const char *a, const char *b)
 
 static bool same_reason(const struct gnn_paper_figure *figure, uint32_t a, uint32_t b)
 {
-    return oom_of(figure, b) != NULL && same_words(oom_of(figure, a)->reasons, oom_of(figure, b)->reasons);
+    return oom_of(figure, b) != NULL && same_words(reasons_of(figure, a), reasons_of(figure, b));
 }
 
 static bool is_first(const struct gnn_paper_figure *figure, uint32_t number)
@@ -63,7 +70,7 @@ static void put_who(const struct gnn_paper_figure *figure, uint32_t number, FILE
             continue;
         assert(series < GNN_FIGURE_SERIES_MAX);
         count++;
-        equal = equal && strcmp(oom_of(figure, number)->reasons, oom_of(figure, i)->reasons) == 0;
+        equal = equal && strcmp(reasons_of(figure, number), reasons_of(figure, i)) == 0;
         if (!named[series])
             (void)fprintf(out, "%s%s", names++ > 0 ? ", " : "", figure->series[series].name);
         named[series] = true;
@@ -84,7 +91,7 @@ void gnn_figure_reasons(const struct gnn_paper_figure *figure, FILE *out)
         (void)fputs(any ? "* " : "\nOut of memory:\n\n* ", out);
         any = true;
         put_who(figure, i, out);
-        (void)snprintf(reasons, sizeof reasons, "%s", oom_of(figure, i)->reasons);
+        (void)snprintf(reasons, sizeof reasons, "%s", reasons_of(figure, i));
         for (char *line = reasons; (line = strchr(line, '\n')) != NULL;)
             *line = ';';
         gnn_text_make_plain(reasons);

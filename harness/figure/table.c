@@ -389,7 +389,7 @@ static void say_machine(struct caption *c, const struct gnn_paper_figure *figure
 
 static void add_spread(struct gnn_trust *trust, const struct gnn_figure_cell *cell)
 {
-    const struct gnn_run_record **const runs = calloc(cell->run_count + UINT32_C(1), sizeof *runs);
+    const struct gnn_run_record **const runs = calloc(cell->run_count + UINT32_C(1), sizeof(void *));
     for (uint32_t r = 0; r < cell->run_count && runs != NULL; r++)
         runs[r] = &cell->runs[r];
     if (runs != NULL)

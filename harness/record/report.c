@@ -493,7 +493,7 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
 static void print_spreads(const struct gnn_run_record *runs, uint32_t count, const struct gnn_run_series *series,
                           FILE *out)
 {
-    const struct gnn_run_record **const alike = calloc(count, sizeof *alike);
+    const struct gnn_run_record **const alike = calloc(count, sizeof(void *));
     for (uint32_t s = 0; s < series->count && alike != NULL; s++) {
         uint32_t found = 0;
         for (uint32_t i = 0; i < count; i++)
