@@ -76,6 +76,24 @@ static void test_phases_have_a_remedy(void **state)
     assert_string_equal(intent.phase_option, "agnes.hyperbatch");
 }
 
+/* Prepares a simulated run of a system on the usual graph; the caller sets its workload. */
+static void begin_run(struct fixture *f, struct train_run *run, const char *system, const char *const *options)
+{
+    fixture_open(f, .graph = &usual, .simulated = true);
+    train_run_init(run, f->world, system);
+    run->options = options;
+    run->modelled = &f->profile;
+}
+
+/* Opens the run and takes what its system means to do in an epoch. */
+static void intend(struct fixture *f, struct train_run *run, struct gnn_intent *intent)
+{
+    must_run(train_run_open(run, &f->graph), run);
+    gnn_intent_begin(&run->env, intent);
+    if (run->table->intend != NULL)
+        run->table->intend(run->state, intent);
+}
+
 /* Where each epoch prepares a part of the next one, the first does more than one epoch's work, the last less. */
 static void test_epochs_at_the_ends_may_be_incomplete(void **state)
 {
@@ -119,15 +137,9 @@ static void test_which_systems_prepare_for_the_next_epoch(void **state)
         struct fixture f;
         struct train_run run;
         struct gnn_intent intent;
-        fixture_open(&f, .graph = &usual, .simulated = true);
-        train_run_init(&run, f.world, cases[i].system);
-        run.options = cases[i].options;
-        run.modelled = &f.profile;
+        begin_run(&f, &run, cases[i].system, cases[i].options);
         run.workload.sample_only = cases[i].sample_only;
-        must_run(train_run_open(&run, &f.graph), &run);
-        gnn_intent_begin(&run.env, &intent);
-        if (run.table->intend != NULL)
-            run.table->intend(run.state, &intent);
+        intend(&f, &run, &intent);
         if (intent.prepares_next != cases[i].prepares_next)
             fail_msg("case %zu, %s: prepares_next is %d", i, cases[i].system, intent.prepares_next);
         train_run_close(&run);
@@ -176,16 +188,10 @@ static void test_what_each_system_means_to_do(void **state)
         struct fixture f;
         struct train_run run;
         struct gnn_intent intent;
-        fixture_open(&f, .graph = &usual, .simulated = true);
-        train_run_init(&run, f.world, cases[i].system);
-        run.options = cases[i].options;
-        run.modelled = &f.profile;
+        begin_run(&f, &run, cases[i].system, cases[i].options);
         run.workload.max_batches = cases[i].max_batches;
         run.workload.sample_only = cases[i].sample_only;
-        must_run(train_run_open(&run, &f.graph), &run);
-        gnn_intent_begin(&run.env, &intent);
-        if (run.table->intend != NULL)
-            run.table->intend(run.state, &intent);
+        intend(&f, &run, &intent);
         const bool as_meant = intent.batches == cases[i].batches && intent.seeds == cases[i].seeds &&
                               intent.whole_batches == cases[i].whole_batches &&
                               intent.phase_batches == cases[i].phase_batches &&
