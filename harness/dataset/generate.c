@@ -271,8 +271,9 @@ static enum gnn_status add_widths(struct generator *g, struct gnn_meta *have, co
     return lacks.ids ? gnn_add_id_width(g->job, have, gnn_id_width_bytes(g->recipe.options.id_width), err) : GNN_OK;
 }
 
-/* Another process that adds a width has finished before meta is read, and the next one waits until meta is written.
- * What is complete is not changed, and waits for nobody: nothing is ever taken away. */
+/* Adds what the dataset lacks, under its lock. Another process that adds a width has finished before meta is read, and
+ * the next one waits until meta is written. A dataset that lacks nothing is not locked, because files are never
+ * removed. */
 static enum gnn_status add_to_existing(struct generator *g, struct gnn_err *err)
 {
     struct gnn_meta *meta;

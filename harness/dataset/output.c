@@ -103,8 +103,8 @@ static void parent_of(const char *path, char parent[GNN_OUTPUT_PATH])
         slash[slash == parent ? 1 : 0] = '\0';
 }
 
-/* Opens a directory and locks it; -1 when somebody else holds it, or there is none. Where the file system knows no
- * locks it counts as held. */
+/* Opens a directory, locks it and returns its descriptor, or -1 if there is none or another process has the lock. On a
+ * file system without locks it counts as locked. */
 static int lock_directory(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -160,7 +160,7 @@ static enum gnn_status add_if_absent(const struct gnn_prepare_job *job, const st
     return lacks ? gnn_add_id_width(job, have, id_bytes, err) : GNN_OK;
 }
 
-/* What is complete waits for nobody; the rest is looked at once more under the lock. */
+/* Returns without the lock if the width exists. Otherwise it reads meta again under the lock, then adds the width. */
 enum gnn_status gnn_add_id_width_alone(const struct gnn_prepare_job *job, const struct gnn_meta *want,
                                        uint32_t id_bytes, struct gnn_err *err)
 {

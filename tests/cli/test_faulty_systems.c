@@ -169,7 +169,7 @@ static void fewer_reads_than_the_least_are_found(void **state)
     tiny_runs_expect_reason(run, "invalid", below_bound);
     tiny_runs_expect_reason(tiny_runs_last(t), "invalid", below_bound);
 
-    run = tiny_runs_must(t, 0, WORDS("--system", "miscounts"), more); /* nobody has counted the least */
+    run = tiny_runs_must(t, 0, WORDS("--system", "miscounts"), more); /* the minimum is not computed yet */
     char number[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(json_object_get(run, "run_id")));
     json_decref(run);

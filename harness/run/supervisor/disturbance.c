@@ -57,12 +57,13 @@ void gnn_disturbance_look(struct gnn_disturbance *d, pid_t worker, uint64_t limi
     assert(worker > 0);
     if (!d->cap_changed && limit_bytes != GNN_UNKNOWN && limit_bytes != run->cap_read_back_bytes) {
         d->cap_changed = true;
-        TELL(d, run, "somebody changed the memory limit from %" PRIu64 " B to %" PRIu64 " B during the run",
+        TELL(d, run, "another process changed the memory limit from %" PRIu64 " B to %" PRIu64 " B during the run",
              run->cap_read_back_bytes, limit_bytes);
     }
     if (!d->left_group && d->group != NULL && !is_in_group(worker, d->group)) {
         d->left_group = true;
-        TELL(d, run, "somebody took the worker out of its control group %s: it ran without its memory limit", d->group);
+        TELL(d, run, "another process moved the worker out of its control group %s, so it ran without its memory limit",
+             d->group);
     }
     if (!d->stopped && was_stopped(worker)) {
         d->stopped = true;

@@ -12,7 +12,8 @@
 
 enum { RETRY_MS = 50 };
 
-/* Waits for RETRY_MS or a signal. Ctrl-Z stops here; a signal that ends the run is left for whoever had it before. */
+/* Waits for RETRY_MS or a signal. Ctrl-Z stops the process here. Returns GNN_ECANCELLED for a signal that ends the run,
+ * which stays pending for its handler. */
 static enum gnn_status wait_or_signal(const struct gnn_signals *signals, const char *dir, struct gnn_err *err)
 {
     struct pollfd fd = {.fd = signals->fd, .events = POLLIN};
