@@ -328,8 +328,8 @@ install: all
 	install -m 644 $(wildcard workloads/gate/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/
 	install -m 644 $(wildcard workloads/gate/gpu/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common $(DESTDIR)$(PREFIX)/share/oocgnn/published
-	install -m 644 $(wildcard plots/figures/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
-	install -m 644 $(wildcard plots/figures/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
+	install -m 644 $(wildcard experiments/*/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
+	install -m 644 $(wildcard experiments/papers/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
 	install -m 644 $(wildcard results/published/*.csv) $(DESTDIR)$(PREFIX)/share/oocgnn/published/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the scripts that write results/*.md share: a CSV file of cells, the part of a page that is generated, tables, and
 findings compared with what a paper prints. Findings are judged as `oocgnn figure` judges predicates
-(harness/figure/predicate.h), with the tolerances of plots/figures/tolerances.ini."""
+(harness/figure/predicate.h), with the tolerances of experiments/papers/tolerances.ini."""
 import configparser
 import csv
 import functools
 import os
 import sys
 
-TOLERANCES = os.path.join(os.path.dirname(__file__), "../plots/figures/tolerances.ini")
+TOLERANCES = os.path.join(os.path.dirname(__file__), "../experiments/papers/tolerances.ini")
 
 
 def read_csv(path):

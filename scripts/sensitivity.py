@@ -313,7 +313,7 @@ def profiles_of(path, seen=()):
 
 def figure_changes(a):
     """(profile, section, key, value, unit) of everything assumed that the figure rests on."""
-    return [(profile, *figure) for profile in profiles_of(f"plots/figures/{a.figure}.ini") for figure in assumed(profile, ())]
+    return [(profile, *figure) for profile in profiles_of(f"experiments/papers/{a.figure}.ini") for figure in assumed(profile, ())]
 
 
 def figure_ratios(a, home):

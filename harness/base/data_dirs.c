@@ -58,9 +58,22 @@ static void offer(struct gnn_data_dirs *out, uint32_t *count, const char *path)
     ++*count;
 }
 
-/* The user's own folder `own` ("" or a sub-folder), then the folder `tree` of the source tree and `kind` of the
- * installation. */
-static void find_dirs(const char *own, const char *tree, const char *kind, struct gnn_data_dirs *out)
+/* Offers the folder in the nearest directory above the executable that has it. */
+static void offer_of_tree(struct gnn_data_dirs *out, uint32_t *count, const char *executable, const char *folder)
+{
+    char above[GNN_DATA_DIR_BYTES], path[GNN_DATA_DIR_BYTES];
+    (void)snprintf(above, sizeof above, "%s", executable);
+    while (climb(above)) {
+        if (!join(path, above, folder) || !gnn_is_dir(path))
+            continue;
+        offer(out, count, path);
+        return;
+    }
+}
+
+/* The user's own folder `own` ("" or a sub-folder), then the folders `trees` (NULL-terminated) of the source tree and
+ * `kind` of the installation. */
+static void find_dirs(const char *own, const char *const *trees, const char *kind, struct gnn_data_dirs *out)
 {
     char executable[GNN_DATA_DIR_BYTES], path[GNN_DATA_DIR_BYTES], wanted[GNN_NAME_MAX];
     uint32_t count = 0;
@@ -72,14 +85,8 @@ static void find_dirs(const char *own, const char *tree, const char *kind, struc
     if (length <= 0)
         return;
     executable[length] = '\0';
-    char above[GNN_DATA_DIR_BYTES];
-    memcpy(above, executable, (size_t)length + 1);
-    while (climb(above)) {
-        if (!join(path, above, tree) || !gnn_is_dir(path))
-            continue;
-        offer(out, &count, path);
-        break;
-    }
+    for (; *trees != NULL; trees++)
+        offer_of_tree(out, &count, executable, *trees);
     (void)snprintf(wanted, sizeof wanted, "../share/oocgnn/%s", kind);
     if (climb(executable) && join(path, executable, wanted))
         offer(out, &count, path);
@@ -88,27 +95,27 @@ static void find_dirs(const char *own, const char *tree, const char *kind, struc
 
 void gnn_data_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("", "workloads/hardware", "hardware", out);
+    find_dirs("", (const char *[]){"workloads/hardware", NULL}, "hardware", out);
 }
 
 void gnn_preset_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("presets", "workloads/presets", "presets", out);
+    find_dirs("presets", (const char *[]){"workloads/presets", NULL}, "presets", out);
 }
 
 void gnn_figure_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("figures", "plots/figures", "figures", out);
+    find_dirs("figures", (const char *[]){"experiments/papers", "experiments/project", NULL}, "figures", out);
 }
 
 void gnn_published_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("published", "results/published", "published", out);
+    find_dirs("published", (const char *[]){"results/published", NULL}, "published", out);
 }
 
 void gnn_gate_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("gate", "workloads/gate", "gate", out);
+    find_dirs("gate", (const char *[]){"workloads/gate", NULL}, "gate", out);
 }
 
 static int is_ini(const struct dirent *entry)

@@ -5,14 +5,15 @@
  *
  *   1  The user's own: $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn. `oocgnn calibrate` writes there. Other
  *      kinds are in its directories presets/, gate/, figures/ and published/.
- *   2  The source tree: workloads/KIND, plots/figures or results/published in a directory above the executable.
+ *   2  The source tree, in a directory above the executable: workloads/KIND or results/published. Figures are in
+ *      experiments/papers and experiments/project.
  *   3  An installation: ../share/oocgnn/KIND, relative to the executable's directory. */
 #ifndef GNN_BASE_DATA_DIRS_H
 #define GNN_BASE_DATA_DIRS_H
 
 #include "harness/oocgnn.h"
 
-enum { GNN_DATA_DIRS_MAX = 3, GNN_DATA_DIR_BYTES = 1024 };
+enum { GNN_DATA_DIRS_MAX = 4, GNN_DATA_DIR_BYTES = 1024 };
 
 struct gnn_data_dirs {
     char text[GNN_DATA_DIRS_MAX][GNN_DATA_DIR_BYTES];

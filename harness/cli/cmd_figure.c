@@ -133,7 +133,7 @@ static enum gnn_status find_files(struct figures *f, struct gnn_err *err)
         if (access(path, F_OK) == 0)
             return gnn_tolerances_open(path, &f->tolerances, err);
     }
-    return gnn_fail(err, GNN_ENOENT, "no figures found: they are in plots/figures of the source tree");
+    return gnn_fail(err, GNN_ENOENT, "no figures found: they are in experiments/papers of the source tree");
 }
 
 static enum gnn_status find_figure(const struct figures *f, const char *id, struct found **out, struct gnn_err *err)

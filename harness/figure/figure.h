@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A figure of a paper as data: plots/figures/ID.ini. Its sections of runs are those of a job file
- * (harness/run/sweep/job_file.h).
+/* A figure of a paper as data: experiments/papers/ID.ini, or experiments/project/ID.ini for figures of our own. Its
+ * sections of runs are those of a job file (harness/run/sweep/job_file.h).
  *
  *   `[global]`            Options of every run.
  *   `[A-GPU]`             A series and the options of its runs. Its name ends at a comma: [A-GPU, gat] is part of it.
@@ -134,7 +134,7 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_check_import(const struct gnn_paper_fi
 /* Reads section [figure] only. Returns errors as gnn_figure_open() does. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_about(const char *path, struct gnn_figure_about *out, struct gnn_err *err);
 
-/* Reads plots/figures/tolerances.ini. Returns GNN_EUSAGE if a tolerance is missing or below 1. */
+/* Reads experiments/papers/tolerances.ini. Returns GNN_EUSAGE if a tolerance is missing or below 1. */
 GNN_MUST_CHECK enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err);
 
 #endif

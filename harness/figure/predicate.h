@@ -14,7 +14,7 @@
  *
  * Syntax. A value is metric[SERIES, axis=value, ...]. An axis may have several: axis=value|value. Operators are + - * /
  * and brackets. Comparisons are < <= > >=, = (equal) and ~ (within the tolerance for "about"). Numbers may end in K, M,
- * G (1024). The tolerances for "about", "flat" and noise are in plots/figures/tolerances.ini only.
+ * G (1024). The tolerances for "about", "flat" and noise are in experiments/papers/tolerances.ini only.
  *
  * Curves. No step between neighbours is against the direction by more than noise. A curve that rises or falls also
  * changes from its first point to its last by more than noise. One that never rises or never falls does not change

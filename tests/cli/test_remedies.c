@@ -134,7 +134,7 @@ static const struct {
     {NULL, "oocgnn run --system ginex --dataset papers100m --set samplers=2", TELLS},
     {NULL, "oocgnn run --dataset papers100m --set samplers=2", TELLS},
     {"mkdir -p bin none/oocgnn/figures && cp \"$(command -v oocgnn)\" bin && "
-     "cp \"$OLDPWD\"/plots/figures/tolerances.ini none/oocgnn/figures", /* few figures are listed faster */
+     "cp \"$OLDPWD\"/experiments/papers/tolerances.ini none/oocgnn/figures", /* few figures are listed faster */
      "oocgnn figure nosuch", TELLS},
     {NULL, "oocgnn figure oocgnn-demo --check --fix nosuch=1", TELLS},
 

@@ -169,7 +169,7 @@ says '1.71, 2.44, 1.93 times faster than the sequence: 1.85, 2.62, 2.50. **does 
 verdict "speed-ups of DiskGNN's Table 5, each against its own" $?
 says '7.34 times faster in the mean of four graphs: 7.5 and 7.5 times. **holds**.' && says 'Reading is 81 to 90 % of individual packing: 80 % and 80 %. **does not hold**'
 verdict "DiskGNN's Figure 14, a range of two ends" $?
-sed 's/^about = 1.25/about = 2/' plots/figures/tolerances.ini >"$dir/tolerances.ini"
+sed 's/^about = 1.25/about = 2/' experiments/papers/tolerances.ini >"$dir/tolerances.ini"
 judge() { # TEXT: a word of python's for what the judge of the pages says, with other tolerances
     python3 -c 'import sys; sys.path.insert(0, "scripts"); import results_page as r; r.TOLERANCES = sys.argv[1]; print('"$1"')' "$dir/tolerances.ini"
 }
@@ -396,7 +396,7 @@ claims=$(awk -F'|' '/^\| paper \| figures \|/ { on = 1 } on && !/^\|/ { on = 0 }
 grep -qF "$claims" README.md
 verdict "README.md does not say: $claims of the papers hold" $?
 
-figures=$(find plots/figures -maxdepth 1 -name '*.ini' ! -name 'oocgnn-*' ! -name tolerances.ini | wc -l)
+figures=$(find experiments/papers -maxdepth 1 -name '*.ini' ! -name tolerances.ini | wc -l)
 grep -qE "^oocgnn figure --list +# $figures figures and tables of five papers" README.md
 verdict "README.md does not say that there are $figures figures and tables" $?
 

@@ -18,7 +18,7 @@ int figures_set_up(void **state)
     struct place *const place = *state;
     struct process_result r =
         process_shell("D=%s && mkdir -p $D/oocgnn/figures $D/oocgnn/published && cp %s $D/oocgnn-copy && "
-                      "cp -r workloads/hardware/* $D/oocgnn/ && cp plots/figures/tolerances.ini "
+                      "cp -r workloads/hardware/* $D/oocgnn/ && cp experiments/papers/tolerances.ini "
                       "$D/oocgnn/figures/",
                       place->dir, place->program);
     const bool made = r.exit_status == 0;

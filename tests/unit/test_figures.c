@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of plots/figures: each can be read, its cells made, its predicates parsed; what they say is printed
+/* The figures of experiments/papers: each can be read, its cells made, its predicates parsed; what they say is printed
  * stands among the published values. And what a figure's or a table's file may not be. */
 #include "harness/base/data_dirs.h"
 #include "harness/figure/axes.h"
