@@ -23,33 +23,34 @@ _Static_assert(sizeof(enum ginex_floyd) == sizeof(uint32_t), "floyd");
 const struct gnn_option ginex_options[] = {
     {.name = "superbatch", .type = GNN_OPT_U32, .offset = FIELD(superbatch), .unit = "batches", .def = "1500", .min = 1,
      .max = GINEX_BATCHES_MAX,
-     .help = "Mini-batches sampled ahead and inspected together (SB); at most one epoch.",
+     .help = "Mini-batches sampled ahead and inspected together (SB); at most those of one epoch.",
      .source = "GNNDrive section 3: 1500; artifact run_ginex.py: 1000"},
     {.name = "feature_cache", .type = GNN_OPT_BYTES, .offset = FIELD(feature_cache), .def = "0",
-     .help = "Size of the feature cache with its address table (Z_f); 0 = 75 % of the memory limit or what fits; "
-             "without a limit, a tenth of the features.",
+     .help = "Size of the feature cache with its address table (Z_f); 0 = 75 % of the memory limit, or less if this "
+             "does not fit. Without a memory limit, 0 = a tenth of the feature rows.",
      .source = "GNNDrive section 5: 24 GB of 32 GB; artifact README.md: 6 GB of 8 GB"},
     {.name = "neighbour_cache", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_cache), .def = "0",
-     .help = "Size of the neighbour cache with its table (Z_n); 0 = 19 % of the memory limit or what fits; without a "
-             "limit, a tenth of the lists.",
+     .help = "Size of the neighbour cache with its table (Z_n); 0 = 19 % of the memory limit, or less if this does "
+             "not fit. Without a memory limit, 0 = a tenth of the neighbour lists.",
      .source = "GNNDrive section 5: 6 GB of 32 GB"},
     {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "0",
      .max = 100, .source = "ours: AGNES's Figure 6 gives half to each",
-     .help = "Size of each automatic cache, as a share of what the memory limit leaves in its phase; 0 = the defaults "
-             "of feature_cache and neighbour_cache."},
+     .help = "Size of each cache whose own option is 0, as a share of the memory that the limit leaves in the phase "
+             "of the cache. With cache_share=0, the defaults of feature_cache and neighbour_cache apply."},
     {.name = "cache_neighbours", .type = GNN_OPT_BOOL, .offset = FIELD(cache_neighbours), .def = "true",
-     .help = "Use a neighbour cache; off: every list is read."},
+     .help = "Use a neighbour cache; false: every neighbour list is read."},
     {.name = "skip_isolated", .type = GNN_OPT_BOOL, .offset = FIELD(skip_isolated), .def = "false",
-     .help = "Leave nodes without in-edges out of the neighbour cache: they rank first and are never looked up.",
+     .help = "Leave nodes without in-edges out of the neighbour cache. Such nodes have the highest scores, but are "
+             "never looked up.",
      .source = "artifact lib/cache.py: false"},
     {.name = "samplers", .type = GNN_OPT_U32, .offset = FIELD(samplers), .unit = "threads", .def = "0",
      .max = 128,
-     .help = "Sampler threads of a superbatch (V), one list read in flight each; 0 = 2 per core.",
+     .help = "Sampler threads of a superbatch (V), each with one list read in flight; 0 = 2 per core.",
      .source = "artifact run_ginex.py: 2x logical cores"},
     {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "0",
      .max = 128,
-     .help = "Threads of the gather (G), one synchronous read in flight each; they also fill and update the cache; 0 "
-             "= 8 per core, at most 128.",
+     .help = "Threads of the gather (G), each with one synchronous read in flight; 0 = 8 per core, at most 128. The "
+             "same threads fill and update the feature cache.",
      .source = "artifact run_ginex.py: 8x logical cores; GNNDrive section 5: more than 2x physical cores"},
     {.name = "trace_loaders", .type = GNN_OPT_U32, .offset = FIELD(trace_loaders), .unit = "threads", .def = "4",
      .min = 1, .max = 64,
@@ -67,19 +68,19 @@ const struct gnn_option ginex_options[] = {
      .help = "Size of one write to the trace, and maximum size of one read from it."},
     {.name = "trace_io", .type = GNN_OPT_CHOICE, .offset = FIELD(trace_io), .def = "buffered", .choices = io_words,
      .help = "I/O path for the trace. direct: bypasses the page cache; buffered: uses it.",
-     .source = "artifact: small files, whole, through the page cache"},
+     .source = "artifact: whole small files, through the page cache"},
     {.name = "trace_dir", .type = GNN_OPT_TEXT, .offset = FIELD(trace_dir), .def = "",
      .help = "Directory for the scratch files (trace, neighbour cache); empty = the dataset's directory."},
     {.name = "id_readers", .type = GNN_OPT_U32, .offset = FIELD(id_readers), .unit = "reads", .def = "16", .min = 1,
      .max = 128,
-     .help = "Node lists in flight while a superbatch is inspected.",
+     .help = "Node lists that are read at the same time while a superbatch is inspected.",
      .source = "artifact lib/cache.py: 16 threads"},
     {.name = "hold_ids", .type = GNN_OPT_BOOL, .offset = FIELD(hold_ids), .def = "true",
-     .help = "Keep a superbatch's node lists in memory between passes 1 and 2; off: read them again.",
+     .help = "Keep the node lists of a superbatch in memory between passes 1 and 2; false: read them again.",
      .source = "artifact lib/cache.py"},
     {.name = "neighbour_block", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_block), .def = "4K", .min = 4096,
      .max = 1 << 26,
-     .help = "Size of one read while the neighbour cache is loaded, with gather_threads reads in flight.",
+     .help = "Size of one read while the neighbour cache is loaded; gather_threads such reads are in flight.",
      .source = "artifact lib/cpp_extension/mt_load.cpp"},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = io_words,
      .help = "I/O path for neighbour lists, feature rows and the neighbour cache file. direct: bypasses the page "
@@ -89,12 +90,12 @@ const struct gnn_option ginex_options[] = {
      .help = "Size and alignment of feature reads; a power of two.",
      .source = "artifact lib/cpp_extension/gather.cpp: 4 KiB; varied by AGNES"},
     {.name = "list_read", .type = GNN_OPT_CHOICE, .offset = FIELD(list_read), .def = "artifact", .choices = list_words,
-     .help = "Bytes read for a neighbour list. artifact: the released rule, up to one page too many; cover: only the "
-             "pages that contain the list.",
+     .help = "Bytes read for a neighbour list. artifact: by the rule of the released code, which reads up to one "
+             "page too many; cover: only the pages that contain the list.",
      .source = "artifact lib/cpp_extension/sample.cpp"},
     {.name = "fill", .type = GNN_OPT_CHOICE, .offset = FIELD(fill), .def = "mapped", .choices = fill_words,
-     .help = "Initial filling of the feature cache. mapped: page faults by gather_threads; direct: direct reads of "
-             "adjacent rows.",
+     .help = "Initial filling of the feature cache. mapped: by page faults of gather_threads threads; direct: by "
+             "direct reads of adjacent rows.",
      .source = "artifact lib/cache.py: mapped"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
      .choices = gnn_map_advice_words,
@@ -106,11 +107,11 @@ const struct gnn_option ginex_options[] = {
      .help = "Replacement policy of the feature cache. belady: optimal; lru: least recently used; static: none.",
      .source = "paper: Belady's"},
     {.name = "initial", .type = GNN_OPT_CHOICE, .offset = FIELD(initial), .def = "access", .choices = initial_words,
-     .help = "Initial content of the feature cache. access: the superbatch's first nodes; score: the nodes with the "
-             "highest scores.",
+     .help = "Initial content of the feature cache. access: the first distinct nodes of the superbatch; score: the "
+             "nodes with the highest scores.",
      .source = "paper: first accesses"},
     {.name = "overlap", .type = GNN_OPT_BOOL, .offset = FIELD(overlap), .def = "true",
-     .help = "Run pass 3 during sampling, and gathering during training; off: one after the other.",
+     .help = "Run pass 3 during sampling, and gathering during training; false: one after the other.",
      .source = "paper"},
     {.name = "overlap_caches", .type = GNN_OPT_BOOL, .offset = FIELD(overlap_caches), .def = "false",
      .help = "Keep the feature cache until the next Inspect has ended, so that both caches are resident.",
