@@ -9,12 +9,13 @@ static const char *const floyd_words[] = {"exact", "biased", NULL};
 /* clang-format off */
 const struct gnn_option pygplus_options[] = {
     {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "0", .max = 128,
-     .help = "Sampler threads (W); thread k mod W samples batch k. 0 = the smallest of cores, 32, and an eighth of "
-             "the batches of an epoch (counted as at least 2).",
+     .help = "Sampler threads (W); thread k mod W samples mini-batch k. 0 = the smallest of the number of cores, 32, "
+             "and an eighth of the mini-batches of an epoch, where this eighth counts as at least 2.",
      .source = "Ginex artifact: 32"},
     {.name = "prefetch", .type = GNN_OPT_U32, .offset = FIELD(prefetch), .unit = "batches", .def = "2",
      .min = 1, .max = 64,
-     .help = "Maximum number of batches that a sampler has sampled or is sampling before they are delivered.",
+     .help = "Maximum number of undelivered mini-batches of each sampler thread, including the one that it is "
+             "sampling.",
      .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
     {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "0",
      .max = 128,
@@ -31,16 +32,16 @@ const struct gnn_option pygplus_options[] = {
              "last neighbours less often.",
      .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},
     {.name = "drop_last_train", .type = GNN_OPT_BOOL, .offset = FIELD(drop_last_train), .def = "false",
-     .help = "Gather the last batch of an epoch without training it, as the released loop does.",
-     .source = "Ginex artifact: true; paper: all batches train"},
+     .help = "Gather the last mini-batch of an epoch without training it, as the released code does.",
+     .source = "Ginex artifact: true; paper: all mini-batches train"},
     {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "blocking",
      .choices = gnn_transfer_words,
      .help = "Copying of mini-batches to a GPU. blocking: the trainer copies from pageable memory and waits; ahead: "
              "batch k + 1 is copied from pinned memory (two buffers) while k trains.",
      .source = "Ginex artifact: blocking; ahead: ours"},
     {.name = "ballast_bytes", .type = GNN_OPT_BYTES, .offset = FIELD(ballast_bytes), .unit = "bytes", .def = "0",
-     .help = "Memory allocated per sampler in place of the interpreter and page tables of a sampler process; 0 = "
-             "none.",
+     .help = "Memory allocated per sampler thread, in place of the interpreter and page tables of a sampler process; "
+             "0 = none.",
      .source = "ours: the original's samplers are processes"},
     {.name = NULL},
 };
