@@ -20,12 +20,12 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 7.1: 10; Figure 9: 10, 30, 50"},
     {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "100",
      .min = 1, .max = 100,
-     .help = "Share of the rows to cache, of those that fit into the memory limit (accounting=full); the rest of the "
+     .help = "Rows to cache, in percent of the rows that fit into the memory limit (accounting=full); the rest of the "
              "memory stays unused.",
      .source = "ours: equal memory"},
     {.name = "gpu_share", .type = GNN_OPT_U32, .offset = FIELD(gpu_share), .unit = "percent", .def = "40", .max = 100,
      .help = "Share of the cached rows that the GPU cache gets. With a memory limit and a GPU of known memory size, "
-             "the free GPU memory sets its size instead.",
+             "the GPU cache gets the free GPU memory instead.",
      .source = "released scripts: 2 + 3, 4 + 6, 2 + 2, 5 + 10 GB"},
     {.name = "gpu_cache", .type = GNN_OPT_BYTES, .offset = FIELD(gpu_cache_bytes), .unit = "bytes", .def = "0",
      .help = "Size of the GPU cache (host memory if the run has no GPU); less than one row = no cache; 0 = set by "
@@ -41,9 +41,10 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 7.2: none, 7, 5, 3"},
     {.name = "search", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.search), .def = "exact",
      .choices = WORDS("exact", "approximate", "brute"),
-     .help = "Search for segment and disk cache under disk_limit. With approximate, Algorithm 2, which may exceed "
-             "the limit. With exact, Algorithm 2, then longer segments until the limit holds. With brute, every "
-             "brute_step-th segment length is tried with the smallest disk cache that fits.",
+     .help = "Search for segment length and disk cache size under disk_limit. With approximate, Algorithm 2 chooses; "
+             "it may exceed the limit. With exact, Algorithm 2 chooses, and segments are then lengthened until the "
+             "limit holds. With brute, every brute_step-th segment length is tried with the smallest disk cache that "
+             "fits.",
      .source = "paper section 5.1: approximate, brute; exact: ours"},
     {.name = "segment", .type = GNN_OPT_U32, .offset = FIELD(prepare.segment), .unit = "batches", .def = "0",
      .max = 1 << 24,
@@ -55,7 +56,8 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper Figure 13: 0 to 20 M"},
     {.name = "brute_step", .type = GNN_OPT_U32, .offset = FIELD(prepare.brute_step), .unit = "batches", .def = "0",
      .max = 1 << 24,
-     .help = "Step of s in the brute-force search; 0 = a tenth of the mini-batches.",
+     .help = "Difference between two segment lengths (s) tried by the brute-force search; 0 = a tenth of the "
+             "mini-batches.",
      .source = "paper section 7.3: a tenth; released code: 100, 1000"},
     {.name = "hashes", .type = GNN_OPT_U32, .offset = FIELD(prepare.hashes), .unit = "functions", .def = "2", .min = 1,
      .max = DISKGNN_HASHES_MAX,
@@ -64,7 +66,7 @@ const struct gnn_option diskgnn_options[] = {
     {.name = "reorder", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.reorder), .def = "pair",
      .choices = WORDS("pair", "printed", "off"),
      .help = "Order of the rows in a disk cache. pair: by one minimum per hash function, compared in turn; printed: "
-             "by one minimum over all functions; off: by descending count.",
+             "by one minimum over all functions; off: by descending use count.",
      .source = "released code: pair; paper Algorithm 1: printed"},
     {.name = "unordered", .type = GNN_OPT_BOOL, .offset = FIELD(unordered), .def = "false",
      .help = "Also report what each mini-batch would read with a single disk cache for all mini-batches. It would have "
@@ -86,8 +88,8 @@ const struct gnn_option diskgnn_options[] = {
      .source = "ours"},
     {.name = "checkpoint", .type = GNN_OPT_BYTES, .offset = FIELD(prepare.checkpoint_bytes), .unit = "bytes",
      .def = "1G",
-     .help = "Bytes that batched packing reads and writes between two checkpoints, from which it resumes after a kill "
-             "or Ctrl-C; 0 = no checkpoints.",
+     .help = "Bytes that batched packing reads and writes between two checkpoints. After a kill or Ctrl-C, packing "
+             "resumes from the last checkpoint; 0 = no checkpoints.",
      .source = "ours"},
     {.name = "pack_workers", .type = GNN_OPT_U32, .offset = FIELD(prepare.pack_workers), .unit = "threads", .def = "0",
      .max = DISKGNN_WORKERS_MAX,
@@ -112,7 +114,7 @@ const struct gnn_option diskgnn_options[] = {
              "boundary.",
      .source = "paper section 5.1: 4 KB; 512: ours"},
     {.name = "reuse", .type = GNN_OPT_BOOL, .offset = FIELD(prepare.reuse), .def = "true",
-     .help = "Reuse what an earlier run prepared; off: prepare again.",
+     .help = "Reuse what an earlier run prepared; false: prepare again.",
      .source = "paper section 3"},
     {.name = "prepare_dir", .type = GNN_OPT_TEXT, .offset = FIELD(prepare.prepare_dir), .unit = "DIR", .def = "",
      .help = "Directory for prepared files; empty = the dataset's directory.",
@@ -123,11 +125,11 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 6: O_DIRECT"},
     {.name = "meta_io", .type = GNN_OPT_CHOICE, .offset = FIELD(meta_io), .def = "direct",
      .choices = WORDS("direct", "buffered"),
-     .help = "I/O path for reading tables and graph samples. direct: bypasses the page cache; buffered: uses it, as "
-             "with io=buffered.",
+     .help = "I/O path for reading tables and graph samples. direct: bypasses the page cache; buffered: uses it. With "
+             "io=buffered, these reads always use the page cache.",
      .source = "paper section 6: O_DIRECT; released code: buffered"},
     {.name = "pipeline", .type = GNN_OPT_BOOL, .offset = FIELD(pipeline), .def = "true",
-     .help = "Run four stages in parallel; off: one thread, one mini-batch at a time.",
+     .help = "Run four stages in parallel; false: one thread processes one mini-batch at a time.",
      .source = "paper section 5.3, Table 5"},
     {.name = "table_stage", .type = GNN_OPT_BOOL, .offset = FIELD(table_stage), .def = "false",
      .help = "Read the address tables in a separate stage ahead of the feature loader.",
@@ -140,11 +142,11 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 6: 4"},
     {.name = "ring_entries", .type = GNN_OPT_U32, .offset = FIELD(ring_entries), .unit = "reads", .def = "1024",
      .min = 1, .max = 4096,
-     .help = "Pages that a ring reads before it waits for all of them.",
+     .help = "Pages that a ring reads in one group, all of which complete before the next group.",
      .source = "released code: 1024"},
     {.name = "submit", .type = GNN_OPT_U32, .offset = FIELD(submit), .unit = "reads", .def = "64", .min = 1,
      .max = 4096,
-     .help = "Reads submitted to the kernel at a time.",
+     .help = "Reads of a ring submitted to the kernel at a time.",
      .source = "released code: 64"},
     {.name = "chunk_request", .type = GNN_OPT_BYTES, .offset = FIELD(chunk_request), .unit = "bytes", .def = "0",
      .max = 1 << 30,
