@@ -13,20 +13,21 @@ const struct gnn_option marius_options[] = {
     {.name = "policy", .type = GNN_OPT_CHOICE, .offset = FIELD(policy), .def = "auto",
      .choices = WORDS("auto", "training-first", "replace", "memory", "comet", "beta"),
      .help = "Policy for resident partitions. With memory, all are resident. With training-first (nodes), those with "
-             "training nodes are, and others at random in each epoch. With replace (nodes), one group of partitions "
-             "after another is replaced until each has been resident. With comet (links), groups are swapped one at a "
-             "time until every pair has been resident together; an edge bucket is trained in any state that holds it. "
-             "With beta (links), single partitions are swapped, and an edge bucket is trained in the first such "
-             "state. With auto, nodes use training-first if it leaves room for another partition, otherwise replace; "
-             "links use memory if all fits, otherwise comet.",
+             "training nodes are resident, and others chosen at random in each epoch. With replace (nodes), one group "
+             "of partitions after another is replaced until each has been resident. With comet (links), groups are "
+             "swapped one at a time until every pair has been resident together; an edge bucket is trained in any "
+             "state that holds it. With beta (links), single partitions are swapped, and an edge bucket is trained in "
+             "the first state that holds it. With auto, nodes use training-first if it leaves room for another "
+             "partition, otherwise replace; links use memory if all fits, otherwise comet.",
      .source = "paper sections 5.1 and 5.2; memory: its in-memory runs; released code: chosen by hand"},
     {.name = "partitions", .type = GNN_OPT_U32, .offset = FIELD(partitions), .unit = "partitions", .def = "0",
      .max = 1 << 15,
-     .help = "Physical partitions (p); 0 = min(NO / D, sqrt(EO / D)) as a power of two.",
+     .help = "Physical partitions (p); 0 = min(NO / D, sqrt(EO / D)) as a power of two, where NO is the size of all "
+             "rows and EO the size of all edges on disk.",
      .source = "paper section 6; released code: 8192 for papers100m, 16 by default"},
     {.name = "disk_block", .type = GNN_OPT_BYTES, .offset = FIELD(block_bytes), .unit = "bytes", .def = "4096",
      .min = 1, .max = 1 << 30,
-     .help = "Size of a disk block (D) in the rule for `partitions`.",
+     .help = "Size of a disk block (D) in the rule that computes p.",
      .source = "paper section 6; its configurations match 4096"},
     {.name = "capacity", .type = GNN_OPT_U32, .offset = FIELD(capacity), .unit = "partitions", .def = "0",
      .max = 1 << 15,
@@ -35,14 +36,14 @@ const struct gnn_option marius_options[] = {
     {.name = "logical", .type = GNN_OPT_U32, .offset = FIELD(logical), .unit = "groups", .def = "2", .min = 1,
      .max = 1024,
      .help = "Groups of partitions in memory (c_l) with policy=replace or comet, one of which is replaced at a time. "
-             "There are l = p c_l / c groups.",
+             "All partitions form l = p c_l / c groups.",
      .source = "paper section 6: 2"},
     {.name = "edges", .type = GNN_OPT_CHOICE, .offset = FIELD(edges), .def = "both", .choices = WORDS("both", "in"),
-     .help = "Edges for sampling. both: each fan-out is drawn from incoming and again from outgoing edges; in: from "
-             "incoming edges only, as in the other systems.",
+     .help = "Edges for sampling. both: each fan-out is drawn from incoming edges and again from outgoing edges; in: "
+             "only from incoming edges, as in the other systems.",
      .source = "paper section 7.1 and released code: both"},
     {.name = "replace", .type = GNN_OPT_BOOL, .offset = FIELD(replace), .def = "true",
-     .help = "Draw with replacement for nodes with more neighbours than the fan-out; off: distinct edges.",
+     .help = "Draw with replacement for nodes with more neighbours than the fan-out; false: draw distinct edges.",
      .source = "released code: true; paper section 4.1: up to f neighbours"},
     {.name = "hash_hops", .type = GNN_OPT_U32, .offset = FIELD(hash_hops), .unit = "hops", .def = "1",
      .max = GNN_LAYERS_MAX,
@@ -53,15 +54,16 @@ const struct gnn_option marius_options[] = {
      .help = "Threads that sample and gather mini-batches; 0 = 4, at most one per core.",
      .source = "released code: 4 (papers100m: 8 on 8 cores, 64 in memory)"},
     {.name = "staleness", .type = GNN_OPT_U32, .offset = FIELD(staleness), .unit = "batches", .def = "0", .max = 1024,
-     .help = "Maximum number of mini-batches in flight; 0 = loaders + 5, at most 16: one per loader, a queue of 4 and "
-             "one in training.",
+     .help = "Maximum number of mini-batches in flight; 0 = loaders + 5, at most 16. The 5 are a queue of 4 and one "
+             "in training.",
      .source = "released code: 16, queues of 4"},
     {.name = "prefetch", .type = GNN_OPT_BOOL, .offset = FIELD(prefetch), .def = "true",
-     .help = "Read the next partitions and edges, and write those that left, while a state trains; uses additional "
-             "memory (policy=replace, comet or beta).",
+     .help = "Read the partitions and edges of the next state, and write the partitions that left memory, while a "
+             "state trains; uses additional memory (policy=replace, comet or beta).",
      .source = "paper section 3: overlapped; released code: off in the papers100m runs"},
     {.name = "keep", .type = GNN_OPT_BOOL, .offset = FIELD(keep), .def = "true",
-     .help = "Keep partitions that stay resident from one epoch to the next; off: read all again.",
+     .help = "Keep partitions that stay resident from one epoch to the next; false: read all resident partitions "
+             "again.",
      .source = "paper section 5.2: cached; released code: all are read again"},
     {.name = "always_write", .type = GNN_OPT_BOOL, .offset = FIELD(always_write), .def = "false",
      .help = "Write partitions back when they leave, even if unchanged (policy=replace).",
@@ -75,7 +77,7 @@ const struct gnn_option marius_options[] = {
              "one request per bucket.",
      .source = "released code: single; coalesced: ours"},
     {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "16", .min = 1, .max = 1024,
-     .help = "Reads of partitions, and of buckets, in flight; 1 = one after the other.",
+     .help = "Reads in flight, separately for partitions and for buckets; 1 = one read after the other.",
      .source = "released code: 1 for partitions, a thread a core for buckets"},
     {.name = "edge_memory", .type = GNN_OPT_CHOICE, .offset = FIELD(edge_memory), .def = "compact",
      .choices = WORDS("compact", "released"),
