@@ -49,8 +49,8 @@ const struct gnn_option presort_options[] = {
      .help = "Way in which rows are loaded. direct: each from its place in the dataset; sorted: all sorted ahead; "
              "auto: the cheaper way for each row, by the device's costs."},
     {.name = "random_read", .type = GNN_OPT_BYTES, .offset = FIELD(random_read), .def = "0", .max = 1 << 30,
-     .help = "Cost of reading one row at a random position, as the bytes that large reads deliver in that time; 0 = "
-             "from the device's profile, or 5.5K without one."},
+     .help = "Cost of reading one row at a random position, as the bytes that large reads deliver in the same time; 0 "
+             "= from the device's profile, or 5.5K without one."},
     {.name = "write_cost", .type = GNN_OPT_U32, .offset = FIELD(write_cost), .unit = "percent", .def = "0",
      .max = 100000,
      .help = "Cost of writing one byte, relative to one byte of a large read; 0 = from the device's profile, or 106 "
@@ -68,8 +68,8 @@ const struct gnn_option presort_options[] = {
     {.name = "scratch_dir", .type = GNN_OPT_TEXT, .offset = FIELD(scratch_dir), .def = "",
      .help = "Directory for the scratch files, which have no names; empty = the dataset's directory."},
     {.name = "hot", .type = GNN_OPT_CHOICE, .offset = FIELD(hot), .def = "off", .choices = hot_words,
-     .help = "Packed file of rows that sweeps have read, for later sweeps. off: none; run: a scratch file, if one "
-             "more sweep over the same rows repays writing it. Takes a 16th of what the memory limit leaves."},
+     .help = "Packed file of rows that sweeps have read, for later sweeps. off: none; run: a scratch file, written if "
+             "one more sweep over the same rows repays the writes. It takes a 16th of what the memory limit leaves."},
     {.name = "ahead", .type = GNN_OPT_BOOL, .offset = FIELD(ahead), .def = "true",
      .help = "Prepare the next epoch's first hyperbatch while this epoch's last one trains."},
     {.name = "threads", .type = GNN_OPT_U32, .offset = FIELD(threads), .def = "0", .max = PRESORT_THREADS_MAX,
@@ -98,11 +98,11 @@ const struct gnn_option presort_options[] = {
              "limits allow it, otherwise mapped."},
     {.name = "topology_share", .type = GNN_OPT_U32, .offset = FIELD(topology_share), .unit = "percent", .def = "40",
      .max = 90,
-     .help = "Maximum share of the memory left after samplers and tables that neighbour lists may use, or what is "
-             "drawn from them together; never more than all lists need."},
+     .help = "Maximum share of the memory left by samplers and tables that neighbour lists may use, or, with swept "
+             "lists, the mini-batches drawn together; never more than all lists need."},
     {.name = "round_memory", .type = GNN_OPT_BYTES, .offset = FIELD(round_memory), .def = "0",
-     .help = "Memory for what mini-batches draw together and the lists that they need, with topology=swept; at least "
-             "one mini-batch, at most one epoch; 0 = what topology_share leaves."},
+     .help = "Memory with topology=swept for what mini-batches draw together and for the lists that they need; at "
+             "least one mini-batch, at most one epoch; 0 = what topology_share leaves."},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off",
      .choices = gnn_map_advice_words,
      .help = "Advice for the mapped neighbour lists. off: a page fault reads one page; kernel: no advice, so a page "
