@@ -87,7 +87,7 @@ static void add_free(const struct reckoning *r, int at, bool *is_free)
     add_free(r, node->left, below);
     add_free(r, node->right, below);
     for (uint32_t a = 0; a < r->source->axis_count; a++) {
-        const bool own = node->kind == NODE_VALUE && node->at[a] < 0;
+        const bool own = node->kind == NODE_VALUE && node->series != GNN_SERIES_OWN && node->at[a] < 0;
         if ((below[a] && !(goes_along(node->kind) && a == 0)) || own)
             is_free[a] = true;
     }
@@ -210,6 +210,8 @@ static double combine(int kind, double left, double right)
     return kind == NODE_ADD        ? left + right
            : kind == NODE_SUBTRACT ? left - right
            : kind == NODE_MULTIPLY ? left * right
+           : kind == NODE_LARGER   ? fmax(left, right)
+           : kind == NODE_SMALLER  ? fmin(left, right)
                                    : left / right;
 }
 
@@ -250,6 +252,17 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
     if (!isfinite(term.value)) /* by a zero: no number */
         term.state = GNN_VALUE_WORD;
     return term;
+}
+
+enum gnn_value_state gnn_expression_value(const struct gnn_predicate *expression, const struct gnn_value_source *source,
+                                          const uint32_t *at, double *value)
+{
+    const struct reckoning r = {.predicate = expression, .source = source};
+    assert(expression->operand_count == 1);
+    const struct term term = evaluate(&r, expression->operands[0], at);
+    if (term.state == GNN_VALUE_KNOWN)
+        *value = term.value;
+    return term.state;
 }
 
 /* ---- judging ---- */

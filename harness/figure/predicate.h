@@ -13,8 +13,12 @@
  *   `oom[A, memory=8G] = 1`                             The run ended so (1) or not (0).
  *
  * Syntax. A value is metric[SERIES, axis=value, ...]. An axis may have several: axis=value|value. Operators are + - * /
- * and brackets. Comparisons are < <= > >=, = (equal) and ~ (within the tolerance for "about"). Numbers may end in K, M,
- * G (1024). The tolerances for "about", "flat" and noise are in experiments/papers/tolerances.ini only.
+ * and brackets, and max(a, b) and min(a, b) of two. Comparisons are < <= > >=, = (equal) and ~ (within the tolerance
+ * for "about"). Numbers may end in K, M, G (1024). The tolerances for "about", "flat" and noise are in
+ * experiments/papers/tolerances.ini only.
+ *
+ * An expression has the same syntax without a comparison. A metric without brackets
+ * is one of the run itself.
  *
  * Curves. No step between neighbours is against the direction by more than noise. A curve that rises or falls also
  * changes from its first point to its last by more than noise. One that never rises or never falls does not change
@@ -29,13 +33,16 @@
 #include "harness/oocgnn.h"
 
 enum {
-    GNN_AXES_MAX = 5,
+    GNN_AXES_MAX = 8,
     GNN_AXIS_VALUES_MAX = 64,
     GNN_AXIS_VALUE_BYTES = 64,
     GNN_PREDICATE_NODES_MAX = 64,
     GNN_OPERANDS_MAX = 8,
 };
 _Static_assert(GNN_AXIS_VALUES_MAX <= 64, "sets of an axis's values have 64 bits");
+
+/* The series of a metric without brackets: that of the run itself. */
+#define GNN_SERIES_OWN UINT32_MAX
 
 /* An option of a figure's runs and the values that it has. */
 struct gnn_axis {
@@ -91,6 +98,14 @@ struct gnn_predicate {
  * GNN_ENOENT if the source does not have the series, axis or value. */
 GNN_MUST_CHECK enum gnn_status gnn_predicate_parse(const char *text, const struct gnn_value_source *source,
                                                    struct gnn_predicate *out, struct gnn_err *err);
+
+/* Parses an expression, which has one operand. Errors are those of gnn_predicate_parse(). */
+GNN_MUST_CHECK enum gnn_status gnn_expression_parse(const char *text, const struct gnn_value_source *source,
+                                                    struct gnn_predicate *out, struct gnn_err *err);
+
+/* Evaluates an expression at one value of each axis. Returns its state; *value is set only if it is known. */
+enum gnn_value_state gnn_expression_value(const struct gnn_predicate *expression, const struct gnn_value_source *source,
+                                          const uint32_t *at, double *value);
 
 enum gnn_verdict_of_predicate { GNN_HOLDS, GNN_HOLDS_NOT, GNN_NOT_MEASURABLE };
 

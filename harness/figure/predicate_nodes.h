@@ -10,6 +10,8 @@ enum node_kind {
     NODE_SUBTRACT,
     NODE_MULTIPLY,
     NODE_DIVIDE,
+    NODE_LARGER, /* of two */
+    NODE_SMALLER,
     NODE_MAX, /* over every free axis below */
     NODE_MIN,
     NODE_MEAN,

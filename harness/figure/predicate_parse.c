@@ -14,6 +14,7 @@ struct parser {
     const struct gnn_value_source *source;
     struct gnn_predicate *out;
     uint32_t depth;
+    bool is_expression;
     struct gnn_err *err;
 };
 
@@ -43,7 +44,7 @@ static enum gnn_status add_node(struct parser *p, int kind, int left, int right,
 {
     struct gnn_predicate *const predicate = p->out;
     if (predicate->node_count == GNN_PREDICATE_NODES_MAX)
-        return refuse(p, "the predicate is too long");
+        return refuse(p, "the formula is too long");
     *out = (int)predicate->node_count;
     struct gnn_predicate_node *const node = &predicate->nodes[predicate->node_count++];
     *node = (struct gnn_predicate_node){.kind = kind, .left = left, .right = right};
@@ -120,15 +121,23 @@ static enum gnn_status bind_axis(const struct parser *p, const char *key, char *
     return GNN_OK;
 }
 
-/* "metric" was read and the bracket is open: "[SERIES, axis=value]". */
-static enum gnn_status parse_value(struct parser *p, const char *metric, int *out)
+static enum gnn_status add_value(struct parser *p, const char *metric, int *out)
 {
-    char name[GNN_NAME_MAX], values[VALUES_BYTES];
     if (!p->source->has_metric(p->source->ctx, metric))
         return gnn_fail(p->err, GNN_EUSAGE, "\"%s\": no metric \"%s\"", p->text, metric);
     GNN_TRY(add_node(p, NODE_VALUE, -1, -1, out));
     struct gnn_predicate_node *const node = &p->out->nodes[*out];
     (void)snprintf(node->metric, sizeof node->metric, "%s", metric);
+    node->series = GNN_SERIES_OWN;
+    return GNN_OK;
+}
+
+/* "metric" was read and the bracket is open: "[SERIES, axis=value]". */
+static enum gnn_status parse_value(struct parser *p, const char *metric, int *out)
+{
+    char name[GNN_NAME_MAX], values[VALUES_BYTES];
+    GNN_TRY(add_value(p, metric, out));
+    struct gnn_predicate_node *const node = &p->out->nodes[*out];
     GNN_TRY(take_until(p, ",]", name, sizeof name));
     GNN_TRY(find_series(p, name, &node->series));
     while (takes(p, ",")) {
@@ -140,19 +149,24 @@ static enum gnn_status parse_value(struct parser *p, const char *metric, int *ou
     return takes(p, "]") ? GNN_OK : refuse(p, "expected ] or a comma");
 }
 
-/* "name" was read and the bracket is open: "(sum)". */
+/* "name" was read and the bracket is open: "(sum)", or "(sum, sum)" for the larger or smaller of two. */
 static enum gnn_status parse_function(struct parser *p, const char *name, int *out)
 {
     static const struct {
         const char *name;
-        int kind;
-    } functions[] = {{"max", NODE_MAX},       {"min", NODE_MIN},       {"mean", NODE_MEAN},
-                     {"argmin", NODE_ARGMIN}, {"argmax", NODE_ARGMAX}, {"exponent", NODE_EXPONENT}};
-    int inner;
+        int kind, of_two;
+    } functions[] = {{"max", NODE_MAX, NODE_LARGER}, {"min", NODE_MIN, NODE_SMALLER}, {"mean", NODE_MEAN, -1},
+                     {"argmin", NODE_ARGMIN, -1},    {"argmax", NODE_ARGMAX, -1},     {"exponent", NODE_EXPONENT, -1}};
+    int inner, second;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, name) == 0) {
             GNN_TRY(parse_sum(p, &inner));
-            GNN_TRY(add_node(p, functions[i].kind, inner, -1, out));
+            if (functions[i].of_two >= 0 && takes(p, ",")) {
+                GNN_TRY(parse_sum(p, &second));
+                GNN_TRY(add_node(p, functions[i].of_two, inner, second, out));
+            } else {
+                GNN_TRY(add_node(p, functions[i].kind, inner, -1, out));
+            }
             return takes(p, ")") ? GNN_OK : refuse(p, "expected )");
         }
     return gnn_fail(p->err, GNN_EUSAGE,
@@ -174,6 +188,19 @@ static enum gnn_status parse_number(struct parser *p, int *out)
     return GNN_OK;
 }
 
+/* Returns the length of the name at the start of text, 0 if there is none: letters, digits, _ and dots, a star between
+ * two dots ("stage.*.cpu_s"), and an epoch behind @. */
+static size_t name_length(const char *text)
+{
+    size_t length = 0;
+    if (!isalpha((unsigned char)text[0]))
+        return 0;
+    while (isalnum((unsigned char)text[length]) || text[length] == '_' || text[length] == '.' || text[length] == '@' ||
+           (text[length] == '*' && text[length - 1] == '.' && text[length + 1] == '.'))
+        length++;
+    return length;
+}
+
 static enum gnn_status parse_factor(struct parser *p, int *out)
 {
     char name[GNN_NAME_MAX];
@@ -185,10 +212,8 @@ static enum gnn_status parse_factor(struct parser *p, int *out)
         p->depth--;
         return takes(p, ")") ? GNN_OK : refuse(p, "expected )");
     }
-    size_t length = 0;
-    while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_' || p->at[length] == '.')
-        length++;
-    if (length == 0 || !isalpha((unsigned char)p->at[0]))
+    const size_t length = name_length(p->at);
+    if (length == 0)
         return parse_number(p, out);
     if (length >= sizeof name)
         return refuse(p, "the name is too long");
@@ -198,7 +223,7 @@ static enum gnn_status parse_factor(struct parser *p, int *out)
     if (takes(p, "["))
         return parse_value(p, name, out);
     if (!takes(p, "("))
-        return refuse(p, "expected [ or ( behind a name");
+        return p->is_expression ? add_value(p, name, out) : refuse(p, "expected [ or ( behind a name");
     if (++p->depth > DEPTH_MAX)
         return refuse(p, "brackets go too deep");
     GNN_TRY(parse_function(p, name, out));
@@ -283,4 +308,15 @@ enum gnn_status gnn_predicate_parse(const char *text, const struct gnn_value_sou
     }
     skip_blanks(&p);
     return *p.at == '\0' ? GNN_OK : refuse(&p, "expected the end");
+}
+
+enum gnn_status gnn_expression_parse(const char *text, const struct gnn_value_source *source, struct gnn_predicate *out,
+                                     struct gnn_err *err)
+{
+    struct parser p = {.text = text, .at = text, .source = source, .out = out, .is_expression = true, .err = err};
+    *out = (struct gnn_predicate){.shape = SHAPE_COMPARISON, .operand_count = 1};
+    assert(source->axis_count <= GNN_AXES_MAX);
+    GNN_TRY(parse_sum(&p, &out->operands[0]));
+    skip_blanks(&p);
+    return *p.at == '\0' ? GNN_OK : refuse(&p, "expected an operator or the end");
 }

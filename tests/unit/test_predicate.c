@@ -123,6 +123,10 @@ static void each_form_says_what_it_says(void **state)
         {"exponent(time[B-GPU]) < exponent(time[A]) + 0.5", GNN_HOLDS_NOT, 2, 1},
         {"8 > 7 > 6 > 5 > 4 > 3 > 2 > 1", GNN_HOLDS, 1, 1},
         {"2 + 3 * 4 - 6 / 2 = 11", GNN_HOLDS, 1, 1},
+        {"max(2, 3) = 3", GNN_HOLDS, 1, 1}, /* of two: at every combination */
+        {"min(2, 3) * 2 = 4", GNN_HOLDS, 1, 1},
+        {"max(time[A, graph=small], 3) = 3", GNN_HOLDS_NOT, 3, 1},
+        {"max(min(time[A, graph=small], 5)) = 5", GNN_HOLDS, 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct gnn_outcome outcome = judge(cases[i].text, NULL, NULL);
@@ -324,6 +328,9 @@ static void what_is_none_is_refused(void **state)
         {"falls(time[A]", "expected )"},
         {"falls(time[A]) < 3", "expected the end"},
         {"time < 3", "expected [ or ("},
+        {"max(1, 2, 3) = 3", "expected )"},
+        {"mean(1, 2) = 1.5", "expected )"},
+        {"time@0[A] < 3", "no metric \"time@0\""},
         {"-(2 - 5) = 3", "expected a number"},
         {"((((((((((((((((((1)))))))))))))))))) = 1", "too deep"},
         {"1 < 2 < 3 < 4 < 5 < 6 < 7 < 8 < 9", "expected the end"},
@@ -347,13 +354,78 @@ static void what_is_not_there_is_told_apart(void **state)
     expect_refused(cases, sizeof cases / sizeof *cases, GNN_ENOENT);
 }
 
+/* ---- expressions ---- */
+
+static enum gnn_value_state own_or_of_series(void *ctx, const char *metric, uint32_t series, const uint32_t *at,
+                                             double *out)
+{
+    if (series != GNN_SERIES_OWN)
+        return value(ctx, metric, series, at, out);
+    *out = 100;
+    return strcmp(metric, "time") == 0 ? GNN_VALUE_KNOWN : GNN_VALUE_MISSING;
+}
+
+static void an_expression_has_no_comparison(void **state)
+{
+    (void)state;
+    static const struct refused bad[] = {
+        {"", "expected a number"},
+        {"time < 3", "expected an operator or the end"},
+        {"time time", "expected an operator or the end"},
+        {"rises(time)", "no function \"rises\""},
+        {"hours", "no metric \"hours\""},
+        {"max(time", "expected )"},
+        {"time[D]", "no series \"D\""},
+        {"stage.*cpu_s", "no metric \"stage.\""},
+    };
+    static const struct {
+        const char *text;
+        enum gnn_value_state state;
+        double value;
+    } cases[] = {
+        {"time", GNN_VALUE_KNOWN, 100},
+        {"2 * time - 1K / 8", GNN_VALUE_KNOWN, 72},
+        {"time / time[A]", GNN_VALUE_KNOWN, 2.5},
+        {"time / time[A, memory=8G]", GNN_VALUE_KNOWN, 1.25},
+        {"time / max(time[A])", GNN_VALUE_KNOWN, 1.25},
+        {"max(time, 200) + min(time, 7)", GNN_VALUE_KNOWN, 207},
+        {"own.x + time", GNN_VALUE_MISSING, 0},
+        {"time / time[C d, memory=16G]", GNN_VALUE_NONE, 0},
+        {"time / time[C d, memory=8G, graph=small]", GNN_VALUE_WORD, 0},
+        {"time / (time - 100)", GNN_VALUE_WORD, 0},
+    };
+    static const struct gnn_value_source both = {.axis_count = 2,
+                                                 .axes = axes,
+                                                 .series_count = SERIES,
+                                                 .series = names,
+                                                 .has_metric = has_metric,
+                                                 .value = own_or_of_series};
+    static const uint32_t at[] = {1, 1}; /* 16G, large */
+    struct gnn_predicate *const parsed = malloc(sizeof *parsed);
+    assert_non_null(parsed);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct gnn_err err = {0};
+        if (gnn_expression_parse(bad[i].text, &both, parsed, &err) == GNN_OK ||
+            strstr(err.message, bad[i].part) == NULL)
+            fail_msg("%s: \"%s\" lacks \"%s\"", bad[i].text, err.message, bad[i].part);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_err err = {0};
+        double found = 0;
+        must(gnn_expression_parse(cases[i].text, &both, parsed, &err), &err);
+        if (gnn_expression_value(parsed, &both, at, &found) != cases[i].state || fabs(found - cases[i].value) > 1e-9)
+            fail_msg("%s: %g", cases[i].text, found);
+    }
+    free(parsed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_form_says_what_it_says),     cmocka_unit_test(a_curve_is_judged_from_end_to_end),
-        cmocka_unit_test(what_is_not_there_has_no_say),    cmocka_unit_test(every_combination_is_told),
-        cmocka_unit_test(leaves_are_those_of_an_operand),  cmocka_unit_test(what_is_none_is_refused),
-        cmocka_unit_test(what_is_not_there_is_told_apart),
+        cmocka_unit_test(an_expression_has_no_comparison),   cmocka_unit_test(each_form_says_what_it_says),
+        cmocka_unit_test(a_curve_is_judged_from_end_to_end), cmocka_unit_test(what_is_not_there_has_no_say),
+        cmocka_unit_test(every_combination_is_told),         cmocka_unit_test(leaves_are_those_of_an_operand),
+        cmocka_unit_test(what_is_none_is_refused),           cmocka_unit_test(what_is_not_there_is_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
