@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/metric.h"
 
-#include "harness/base/sizes.h"
 #include "harness/base/units.h"
 #include "harness/figure/fio_cells.h"
+#include "harness/figure/metric_family.h"
 #include "harness/record/summary.h"
+#include "harness/run/parameter.h"
 
 #include <assert.h>
 #include <math.h>
@@ -15,28 +16,12 @@
 static const double second_ns = 1e9;
 static const double gib = 1024.0 * 1024 * 1024, gb = 1e9;
 
-static double known(uint64_t value)
-{
-    return value == GNN_UNKNOWN ? (double)NAN : (double)value;
-}
-
-/* What counts of a part of an epoch are multiplied by: the whole epoch's mini-batches over those that ran. */
-static double whole_over_part(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    const char *const text = gnn_kv_get(&run->environment, GNN_ENVIRONMENT_WHOLE_BATCHES);
-    const double total = text == NULL ? (double)NAN : strtod(text, NULL);
-    const double ran = known(epoch->counters.batches);
-    if (gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH) == GNN_UNKNOWN)
-        return 1;
-    return ran > 0 ? total / ran : (double)NAN;
-}
-
 /* ---- of an epoch ---- */
 
 static double epoch_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
-    return known(gnn_epoch_whole_ns(epoch)) / second_ns;
+    return gnn_known(gnn_epoch_whole_ns(epoch)) / second_ns;
 }
 
 static double epoch_minutes(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -47,7 +32,7 @@ static double epoch_minutes(const struct gnn_run_record *run, const struct gnn_r
 static double prepare_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
-    return known(epoch->prepare_ns) / second_ns;
+    return gnn_known(epoch->prepare_ns) / second_ns;
 }
 
 static double prepare_share(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -60,8 +45,8 @@ static double sampling_seconds(const struct gnn_run_record *run, const struct gn
     for (uint32_t i = 0; i < epoch->stage_count; i++) {
         const struct gnn_record_stage *const stage = &epoch->stages[i];
         if (strcmp(stage->stage, "sample") == 0)
-            return (known(stage->wall_ns) - known(stage->wait_queue_ns)) / known(stage->workers) / second_ns *
-                   whole_over_part(run, epoch);
+            return (gnn_known(stage->wall_ns) - gnn_known(stage->wait_queue_ns)) / gnn_known(stage->workers) /
+                   second_ns * gnn_whole_over_part(run, epoch);
     }
     return (double)NAN;
 }
@@ -70,39 +55,39 @@ static double longest_wait(const struct gnn_run_record *run, const struct gnn_re
 {
     double longest = (double)NAN;
     for (uint32_t i = 0; i < epoch->stage_count; i++)
-        longest = fmax(longest, known(epoch->stages[i].wait_io_ns) / known(epoch->stages[i].workers));
-    return longest / second_ns * whole_over_part(run, epoch);
+        longest = fmax(longest, gnn_known(epoch->stages[i].wait_io_ns) / gnn_known(epoch->stages[i].workers));
+    return longest / second_ns * gnn_whole_over_part(run, epoch);
 }
 
 static double read_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    return known(epoch->counters.device_read_bytes) / gib * whole_over_part(run, epoch);
+    return gnn_known(epoch->counters.device_read_bytes) / gib * gnn_whole_over_part(run, epoch);
 }
 
 static double reads(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    return known(epoch->counters.device_read_ios) * whole_over_part(run, epoch);
+    return gnn_known(epoch->counters.device_read_ios) * gnn_whole_over_part(run, epoch);
 }
 
 static double read_kib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
-    return known(epoch->counters.device_read_bytes) / known(epoch->counters.device_read_ios) / 1024;
+    return gnn_known(epoch->counters.device_read_bytes) / gnn_known(epoch->counters.device_read_ios) / 1024;
 }
 
 static double asked_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    return known(epoch->counters.requested_bytes) / gib * whole_over_part(run, epoch);
+    return gnn_known(epoch->counters.requested_bytes) / gib * gnn_whole_over_part(run, epoch);
 }
 
 static double asks(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    return known(epoch->counters.requested_ios) * whole_over_part(run, epoch);
+    return gnn_known(epoch->counters.requested_ios) * gnn_whole_over_part(run, epoch);
 }
 
 static double written_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    return known(epoch->counters.device_write_bytes) / gib * whole_over_part(run, epoch);
+    return gnn_known(epoch->counters.device_write_bytes) / gib * gnn_whole_over_part(run, epoch);
 }
 
 static double hit_percent(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -115,7 +100,28 @@ static double hit_percent(const struct gnn_run_record *run, const struct gnn_rec
 static double peak_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
-    return known(epoch->counters.peak_memory_bytes) / gib;
+    return gnn_known(epoch->counters.peak_memory_bytes) / gib;
+}
+
+/* A minimum time, of the part of the epoch that ran. */
+static double floor_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *name)
+{
+    return gnn_known(gnn_recorded_figure(epoch, name)) / second_ns * gnn_whole_over_part(run, epoch);
+}
+
+static double floor_of_both(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return floor_seconds(run, epoch, GNN_FIGURE_FLOOR);
+}
+
+static double floor_of_device(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return floor_seconds(run, epoch, GNN_FIGURE_FLOOR_DEVICE);
+}
+
+static double floor_of_training(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return floor_seconds(run, epoch, GNN_FIGURE_FLOOR_TRAINING);
 }
 
 static const struct {
@@ -136,6 +142,9 @@ static const struct {
     {"disk_wait_s", longest_wait},
     {"hit_pct", hit_percent},
     {"peak_gib", peak_gib},
+    {"floor_s", floor_of_both},
+    {"floor_device_s", floor_of_device},
+    {"floor_training_s", floor_of_training},
 };
 enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
 
@@ -143,22 +152,22 @@ enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
 
 static double first_epoch(const struct gnn_run_record *run)
 {
-    return known(gnn_run_first_epoch_ns(run)) / second_ns;
+    return gnn_known(gnn_run_first_epoch_ns(run)) / second_ns;
 }
 
 static double before_seconds(const struct gnn_run_record *run)
 {
-    return known(run->before.elapsed_ns) / second_ns;
+    return gnn_known(run->before.elapsed_ns) / second_ns;
 }
 
 static double before_read_gib(const struct gnn_run_record *run)
 {
-    return known(run->before.device_read_bytes) / gib;
+    return gnn_known(run->before.device_read_bytes) / gib;
 }
 
 static double before_written_gib(const struct gnn_run_record *run)
 {
-    return known(run->before.device_write_bytes) / gib;
+    return gnn_known(run->before.device_write_bytes) / gib;
 }
 
 /* Share of the workers' time, as gnn_run_io_wait_pct() has it of waits. */
@@ -168,8 +177,8 @@ static double work_percent(const struct gnn_run_record *run)
     const uint32_t count = gnn_run_stage_sums(run, sums);
     double wall_ns = 0, work_ns = 0;
     for (uint32_t i = 0; i < count; i++) {
-        wall_ns += known(sums[i].wall_ns);
-        work_ns += known(sums[i].work_ns);
+        wall_ns += gnn_known(sums[i].wall_ns);
+        work_ns += gnn_known(sums[i].work_ns);
     }
     return wall_ns > 0 ? 100 * work_ns / wall_ns : (double)NAN;
 }
@@ -273,7 +282,7 @@ static double edges(const struct gnn_run_record *run)
 
 static double dim(const struct gnn_run_record *run)
 {
-    return known(run->dim);
+    return gnn_known(run->dim);
 }
 
 static double feature_gib(const struct gnn_run_record *run)
@@ -283,7 +292,7 @@ static double feature_gib(const struct gnn_run_record *run)
 
 static double total_gib(const struct gnn_run_record *run)
 {
-    return known(run->dataset_bytes) / gib;
+    return gnn_known(run->dataset_bytes) / gib;
 }
 
 static double topology_gib(const struct gnn_run_record *run)
@@ -291,20 +300,31 @@ static double topology_gib(const struct gnn_run_record *run)
     return total_gib(run) - feature_gib(run);
 }
 
+/* The test accuracy of the epoch with the best validation accuracy, of several the first. */
+static double best_accuracy(const struct gnn_run_record *run)
+{
+    const struct gnn_record_epoch *best = NULL;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        if (isfinite(run->epochs[e].valid_accuracy) &&
+            (best == NULL || run->epochs[e].valid_accuracy > best->valid_accuracy))
+            best = &run->epochs[e];
+    return best != NULL ? 100 * best->test_accuracy : (double)NAN;
+}
+
 static double bound_gib(const struct gnn_run_record *run)
 {
-    return run->epoch_count > 0 ? known(gnn_run_bound_bytes(run)) / gib / run->epoch_count : (double)NAN;
+    return run->epoch_count > 0 ? gnn_known(gnn_run_bound_bytes(run)) / gib / run->epoch_count : (double)NAN;
 }
 
 static double read_bound_ratio(const struct gnn_run_record *run)
 {
-    return known(run->counters.device_read_bytes) / known(gnn_run_bound_bytes(run));
+    return gnn_known(run->counters.device_read_bytes) / gnn_known(gnn_run_bound_bytes(run));
 }
 
 /* A figure of the one epoch that stands for what fio told. */
 static double of_fio(const struct gnn_run_record *run, const char *name)
 {
-    return run->epoch_count > 0 ? known(gnn_recorded_figure(&run->epochs[0], name)) : (double)NAN;
+    return run->epoch_count > 0 ? gnn_known(gnn_recorded_figure(&run->epochs[0], name)) : (double)NAN;
 }
 
 static double fio_read_mbps(const struct gnn_run_record *run)
@@ -335,6 +355,11 @@ static double is_oot(const struct gnn_run_record *run)
     return ended_so(run, run->status == GNN_RUN_OOT);
 }
 
+static double is_ok(const struct gnn_run_record *run)
+{
+    return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) ? 1 : 0;
+}
+
 /* What a metric of a run describes. */
 enum subject { OF_WORK, OF_DATASET, OF_END };
 
@@ -358,6 +383,7 @@ static const struct {
     {"waits.cpu_pct", cpu_in_waits, OF_WORK},
     {"waits.gpu_busy_pct", gpu_in_waits, OF_WORK},
     {"accuracy_pct", accuracy, OF_WORK},
+    {"best_accuracy_pct", best_accuracy, OF_WORK},
     {"mrr", gnn_run_test_mrr, OF_WORK},
     {"bound_gib", bound_gib, OF_WORK},
     {"bound_ratio", gnn_run_bound_ratio, OF_WORK},
@@ -373,53 +399,14 @@ static const struct {
     {"fio.read_us", fio_read_us, OF_WORK},
     {"oom", is_oom, OF_END},
     {"oot", is_oot, OF_END},
+    {GNN_METRIC_RUNS, is_ok, OF_END},
 };
 enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
 
-/* ---- of a class of sizes ---- */
-
-static const struct {
-    const char *metric, *figure,
-        *any; /* of a metric's beginning: a class's figure, and one that is there if any class is */
-} sized_metrics[] = {
-    {"reads.", "device_reads_to_", "device_read_bytes_max"},
-    {"asks.", "reads_to_", "read_bytes_max"},
-};
-enum { SIZED_METRICS = sizeof sized_metrics / sizeof *sized_metrics };
-
-/* Which of sized_metrics the name belongs to, *most its class: "4K"; SIZED_METRICS: none. */
-static int sized_metric(const char *name, const char **most)
-{
-    char text[8];
-    for (int i = 0; i < SIZED_METRICS; i++) {
-        const size_t length = strlen(sized_metrics[i].metric);
-        *most = name + length;
-        if (strncmp(name, sized_metrics[i].metric, length) != 0)
-            continue;
-        for (uint32_t c = 0; c < GNN_SIZE_CLASSES; c++)
-            if (strcmp(gnn_size_class_name(c, text), *most) == 0)
-                return i;
-    }
-    return SIZED_METRICS;
-}
-
-/* The record leaves out a class that has none. */
-static double of_size_class(const struct gnn_run_record *run, const char *name)
-{
-    const struct gnn_record_epoch *const last = gnn_run_last_epoch(run);
-    const char *most;
-    const int sized = sized_metric(name, &most);
-    char figure[GNN_NAME_MAX];
-    if (gnn_recorded_figure(last, sized_metrics[sized].any) == GNN_UNKNOWN)
-        return (double)NAN;
-    (void)snprintf(figure, sizeof figure, "%s%s", sized_metrics[sized].figure, most);
-    const uint64_t count = gnn_recorded_figure(last, figure);
-    return count == GNN_UNKNOWN ? 0 : (double)count * whole_over_part(run, last);
-}
-
 /* ---- by name ---- */
 
-static const char own[] = "own.", first[] = "first.", accuracy_after[] = "accuracy_pct.";
+static const char first[] = "first.", accuracy_after[] = "accuracy_pct.", environment[] = "env.",
+                  profile[] = "profile.";
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -442,21 +429,56 @@ static uint32_t epoch_of_accuracy(const char *name)
 
 bool gnn_metric_of_accuracy(const char *name)
 {
-    return strcmp(name, "accuracy_pct") == 0 || epoch_of_accuracy(name) > 0;
+    return strcmp(name, "accuracy_pct") == 0 || strcmp(name, "best_accuracy_pct") == 0 || epoch_of_accuracy(name) > 0;
+}
+
+bool gnn_metric_split(const char *name, char base[GNN_NAME_MAX], int32_t *epoch)
+{
+    const size_t length = strcspn(name, "@");
+    uint64_t number;
+    *epoch = GNN_EPOCHS_COUNTED;
+    if (length >= GNN_NAME_MAX)
+        return false;
+    memcpy(base, name, length);
+    base[length] = '\0';
+    if (name[length] == '\0')
+        return true;
+    if (strcmp(name + length + 1, "last") == 0) {
+        *epoch = GNN_EPOCH_LAST;
+        return true;
+    }
+    if (gnn_parse_u64(name + length + 1, &number, NULL) != GNN_OK || number > INT32_MAX)
+        return false;
+    *epoch = (int32_t)number;
+    return true;
+}
+
+/* Which metric of an epoch the name is; EPOCH_METRICS: none. */
+static int find_epoch_metric(const char *base)
+{
+    int found = 0;
+    while (found < EPOCH_METRICS && strcmp(epoch_metrics[found].name, base) != 0)
+        found++;
+    return found;
 }
 
 bool gnn_metric_known(const char *name)
 {
-    const char *most;
-    for (int i = 0; i < EPOCH_METRICS; i++)
-        if (strcmp(epoch_metrics[i].name, name) == 0)
-            return true;
-    if (sized_metric(name, &most) != SIZED_METRICS)
+    char base[GNN_NAME_MAX];
+    int32_t epoch;
+    const char *rest;
+    if (!gnn_metric_split(name, base, &epoch))
+        return false;
+    if (find_epoch_metric(base) < EPOCH_METRICS || gnn_metric_family(base, &rest) != NULL)
         return true;
+    if (epoch != GNN_EPOCHS_COUNTED)
+        return false;
     for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, name) == 0)
+        if (strcmp(run_metrics[i].name, base) == 0)
             return true;
-    return begins(name, own) || begins(name, first) || epoch_of_accuracy(name) > 0 || is_of_figure(name);
+    if (begins(base, profile))
+        return gnn_run_parameter_known(base + strlen(profile));
+    return begins(base, first) || begins(base, environment) || epoch_of_accuracy(base) > 0 || is_of_figure(base);
 }
 
 bool gnn_metric_of_end(const char *name)
@@ -480,24 +502,78 @@ bool gnn_metric_of_paper(const char *name)
     return begins(name, GNN_METRIC_PUBLISHED);
 }
 
-double gnn_metric_of(const struct gnn_run_record *run, const char *name)
+/* Whether the run has values of that epoch: of one before its end in any case, else only if it ended ok. */
+static bool has_epoch(const struct gnn_run_record *run, int32_t epoch)
+{
+    const bool ended_early = run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM || run->status == GNN_RUN_OOT;
+    return run->epoch_count > 0 && (run->status == GNN_RUN_OK || (ended_early && epoch >= 0));
+}
+
+static double of_epoch(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *base)
+{
+    const char *rest;
+    const int found = find_epoch_metric(base);
+    if (found < EPOCH_METRICS)
+        return epoch_metrics[found].fn(run, epoch);
+    return gnn_metric_family(base, &rest)->value(run, epoch, rest);
+}
+
+/* The median over the epochs that count and have it. */
+static double over_epochs(const struct gnn_run_record *run, const char *base)
+{
+    double *const values = calloc(run->epoch_count + UINT32_C(1), sizeof *values);
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < run->epoch_count && values != NULL; e++) {
+        const double value = gnn_run_counts_epoch(run, e) ? of_epoch(run, &run->epochs[e], base) : (double)NAN;
+        if (isfinite(value))
+            values[count++] = value;
+    }
+    const double median = count > 0 ? gnn_median(values, count) : (double)NAN;
+    free(values);
+    return median;
+}
+
+/* A number of the machine: of the record's environment or of the profile; NAN: the text is none. */
+static double of_machine(const struct gnn_run_record *run, const char *base)
+{
+    if (begins(base, profile))
+        return gnn_run_parameter(run->profile, gnn_kv_get(&run->config, "profile-set"), base + strlen(profile));
+    const char *const text = gnn_kv_get(&run->environment, base + strlen(environment));
+    char *end = NULL;
+    const double value = text != NULL ? strtod(text, &end) : (double)NAN;
+    return text != NULL && end != text && *end == '\0' ? value : (double)NAN;
+}
+
+double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t outer)
 {
     const bool withheld = gnn_run_withholds_times(run) || gnn_run_is_unsettled(run);
+    char base[GNN_NAME_MAX];
+    int32_t own;
+    const char *rest;
     assert(gnn_metric_known(name));
+    (void)gnn_metric_split(name, base, &own);
+    const int32_t epoch = own != GNN_EPOCHS_COUNTED ? own : outer;
     for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, name) == 0)
-            return run_metrics[i].subject == OF_END || !withheld ? run_metrics[i].fn(run) : (double)NAN;
-    if (withheld || run->status != GNN_RUN_OK || run->epoch_count == 0 || is_of_figure(name))
+        if (strcmp(run_metrics[i].name, base) == 0)
+            return run_metrics[i].subject == OF_END || (!withheld && run->status == GNN_RUN_OK) ? run_metrics[i].fn(run)
+                                                                                                : (double)NAN;
+    if (begins(base, environment) || begins(base, profile))
+        return of_machine(run, base);
+    if (withheld || !has_epoch(run, epoch) || is_of_figure(base))
         return (double)NAN;
-    for (int i = 0; i < EPOCH_METRICS; i++)
-        if (strcmp(epoch_metrics[i].name, name) == 0)
-            return gnn_run_epoch_median(run, epoch_metrics[i].fn);
-    const uint32_t epoch = epoch_of_accuracy(name);
-    if (epoch > 0)
-        return epoch <= run->epoch_count ? 100 * run->epochs[epoch - 1].test_accuracy : (double)NAN;
-    if (!begins(name, first) && !begins(name, own))
-        return of_size_class(run, name);
-    if (begins(name, first))
-        return known(gnn_recorded_figure(&run->epochs[0], name + strlen(first)));
-    return known(gnn_recorded_figure(gnn_run_last_epoch(run), name + strlen(own)));
+    const uint32_t after = epoch_of_accuracy(base);
+    if (after > 0)
+        return after <= run->epoch_count ? 100 * run->epochs[after - 1].test_accuracy : (double)NAN;
+    if (begins(base, first))
+        return gnn_known(gnn_recorded_figure(&run->epochs[0], base + strlen(first)));
+    if (epoch >= 0)
+        return (uint32_t)epoch < run->epoch_count ? of_epoch(run, &run->epochs[epoch], base) : (double)NAN;
+    const struct gnn_metric_family *const family = gnn_metric_family(base, &rest);
+    const bool of_last = epoch == GNN_EPOCH_LAST || (family != NULL && family->of_last);
+    return of_last ? of_epoch(run, gnn_run_last_epoch(run), base) : over_epochs(run, base);
+}
+
+double gnn_metric_of(const struct gnn_run_record *run, const char *name)
+{
+    return gnn_metric_at(run, name, GNN_EPOCHS_COUNTED);
 }

@@ -27,6 +27,21 @@ double gnn_record_hit_ratio(const struct gnn_record_counters *c)
     return 1 - (double)c->rows_read / (double)c->rows_asked;
 }
 
+bool gnn_record_counter(const struct gnn_record_counters *counters, const char *name, double *value, bool *adds_up)
+{
+    for (uint32_t i = 0; i < gnn_table_counters.column_count; i++) {
+        const struct gnn_column *const column = &gnn_table_counters.columns[i];
+        uint64_t count;
+        if (column->type != GNN_COLUMN_U64 || strcmp(column->name, name) != 0)
+            continue;
+        memcpy(&count, (const char *)counters + column->offset, sizeof count);
+        *value = count == GNN_UNKNOWN ? (double)NAN : (double)count;
+        *adds_up = !column->is_peak;
+        return true;
+    }
+    return false;
+}
+
 void gnn_record_stage_unknown(struct gnn_record_stage *stage)
 {
     gnn_table_unknown(&gnn_table_stages, stage);

@@ -54,6 +54,10 @@ struct gnn_record_counters {
  * systems. It is below 0 if rows are read more often than they are requested. NAN: unknown. */
 double gnn_record_hit_ratio(const struct gnn_record_counters *counters);
 
+/* Looks up a counter by its name in results/schema.sql. Returns false if no counter with a number has this name. *value
+ * is NAN if it is unknown; *adds_up is false for peaks and sizes. */
+bool gnn_record_counter(const struct gnn_record_counters *counters, const char *name, double *value, bool *adds_up);
+
 /* Times of a stage, summed over its workers. wall = work + waits; work is at most cpu + queued. */
 struct gnn_record_stage {
     char stage[GNN_NAME_MAX];

@@ -136,6 +136,11 @@ void gnn_profile_close(struct gnn_profile *profile); /* accepts NULL */
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out,
                                                  struct gnn_err *err);
 
+/* Parses the text of one parameter, named by section and key ("storage.read_iops"): "98000/s datasheet: ...". Returns
+ * it in bytes, seconds, or units per second. Returns NAN if the text is not such a value. key_known: whether a profile
+ * has a parameter of this name that is a number. */
+double gnn_profile_parameter(const char *key, const char *text, bool *key_known);
+
 /* Adds the costs of released programs at the profile's clock. They are read from a file of [released] costs. The name
  * is a path if it contains a '/', else costs/NAME.ini in one of search_dirs. Errors as of gnn_profile_open. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile, const char *name,

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,4 +436,25 @@ enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char 
     put_released(profile, &p.draft.profile);
     memcpy(profile->costs_digest, p.draft.profile.costs_digest, sizeof profile->costs_digest);
     return GNN_OK;
+}
+
+/* ---- one parameter ---- */
+
+double gnn_profile_parameter(const char *key, const char *text, bool *key_known)
+{
+    static const double divisors[] = {[UNIT_PS] = 1e12, [UNIT_NS] = 1e9, [UNIT_CORES] = 1e3, [UNIT_TEXT] = 0};
+    const char *const dot = strchr(key, '.');
+    uint64_t value;
+    *key_known = false;
+    for (int i = 0; i < FIELD_COUNT && dot != NULL; i++) {
+        const struct field *const field = &fields[i];
+        if (strncmp(field->section, key, (size_t)(dot - key)) != 0 || field->section[dot - key] != '\0' ||
+            strcmp(field->key, dot + 1) != 0 || field->unit == UNIT_TEXT)
+            continue;
+        *key_known = true;
+        if (!gnn_profile_value(field->unit, text, strcspn(text, " \t"), &value))
+            return (double)NAN;
+        return (double)value / (divisors[field->unit] > 0 ? divisors[field->unit] : 1);
+    }
+    return (double)NAN;
 }
