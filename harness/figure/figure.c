@@ -3,8 +3,9 @@
 
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
-#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/figure/across.h"
+#include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/values.h"
@@ -14,10 +15,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "classes", "cdf", "time", "accuracy", "table", NULL};
-static const char *const other_sections[] = {"figure", "holds", "reasons", "measured reasons", NULL};
+static const char *const other_sections[] = {"figure", "metrics", "holds", "reasons", "measured reasons", NULL};
 static const char *const other_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
 
 /* ---- [figure] ---- */
@@ -33,7 +33,8 @@ static const struct {
     ABOUT(paper),       ABOUT(place),   ABOUT(title),       ABOUT(chart),    ABOUT(x),       ABOUT(x_keys),
     ABOUT(published_x), ABOUT(facets),  ABOUT(y),           ABOUT(x_label),  ABOUT(y_label), ABOUT(log),
     ABOUT(published),   ABOUT(note),    ABOUT(missing),     ABOUT(own_axis), ABOUT(scale),   ABOUT(scaled),
-    ABOUT(target),      ABOUT(minutes), ABOUT(measured_by), ABOUT(import),
+    ABOUT(target),      ABOUT(minutes), ABOUT(measured_by), ABOUT(import),   ABOUT(layout),  ABOUT(rows),
+    ABOUT(order),       ABOUT(over),    ABOUT(average),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
@@ -79,6 +80,14 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
                         gnn_ini_name(ini), about->measured_by);
     if (about->missing[0] == '\0' && about->y[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has no y, a metric", gnn_ini_name(ini));
+    if (about->layout[0] != '\0' && strcmp(about->layout, "across") != 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: layout \"%s\": expected across, or no layout for a table per metric",
+                        gnn_ini_name(ini), about->layout);
+    if (about->layout[0] == '\0' && (about->rows[0] != '\0' || about->order[0] != '\0'))
+        return gnn_fail(err, GNN_EUSAGE, "%s: rows and order require layout = across", gnn_ini_name(ini));
+    if (about->average[0] != '\0' && strcmp(about->average, "mean") != 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: average \"%s\": expected mean, or no average for the median",
+                        gnn_ini_name(ini), about->average);
     return GNN_OK;
 }
 
@@ -120,7 +129,7 @@ static enum gnn_status each_word(const char *list, word_fn *fn, struct gnn_paper
 
 static enum gnn_status add_metric(struct gnn_paper_figure *figure, const char *name, struct gnn_err *err)
 {
-    if (!gnn_metric_known(name))
+    if (!gnn_figure_metric_known(figure, name))
         return gnn_fail(err, GNN_EUSAGE, "figure %s: y: no metric \"%s\"", figure->id, name);
     if (figure->metric_count == GNN_FIGURE_METRICS_MAX || strlen(name) >= GNN_NAME_MAX)
         return gnn_fail(err, GNN_EUSAGE, "figure %s: y: more than %d metrics", figure->id, GNN_FIGURE_METRICS_MAX);
@@ -143,6 +152,12 @@ static enum gnn_status add_axis(struct gnn_paper_figure *figure, const char *key
         return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d axes", figure->id, GNN_AXES_MAX);
     (void)snprintf(figure->axes[figure->axis_count++].key, GNN_NAME_MAX, "%s", key);
     return GNN_OK;
+}
+
+/* Adds an axis for a key of `rows` that is none yet. */
+static enum gnn_status add_row_axis(struct gnn_paper_figure *figure, const char *key, struct gnn_err *err)
+{
+    return gnn_figure_key(figure, key) == GNN_KEYS_MAX ? add_axis(figure, key, err) : GNN_OK;
 }
 
 /* A section's name up to a comma. */
@@ -320,14 +335,6 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
 
 /* ---- what is fixed ---- */
 
-static bool is_key_of(const struct gnn_job *job, const char *key)
-{
-    for (uint32_t i = 0; i < job->count; i++)
-        if (gnn_kv_get(&job->cells[i].choices, key) != NULL)
-            return true;
-    return false;
-}
-
 /* Whether the file has cells of every value: what is fixed is a part of the figure then. */
 static bool are_of(const struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
 {
@@ -372,7 +379,7 @@ static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gn
         const char *const key = fix->items[i].key;
         const struct gnn_option *const option = figure->by_fio ? NULL : gnn_grid_option(key);
         struct gnn_grid_values values;
-        if (figure->by_fio ? !is_key_of(as_it_is, key) : option == NULL)
+        if (figure->by_fio ? !gnn_job_has_key(as_it_is, key) : option == NULL)
             return refuse_key(figure, &fix->items[i], err);
         GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
         if (are_of(as_it_is, key, &values))
@@ -495,18 +502,24 @@ static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struc
 static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *path, const struct gnn_ini *ini,
                                    const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
+    struct gnn_value_source source;
     GNN_TRY(read_about(ini, &figure->about, err));
     if (figure->about.missing[0] != '\0')
         return GNN_OK;
     GNN_TRY(choose_scale(figure, setup, err));
-    GNN_TRY(each_word(figure->about.y, add_metric, figure, err));
-    GNN_TRY(each_word(figure->about.published, add_published, figure, err));
     GNN_TRY(add_axis(figure, figure->about.x, err));
     GNN_TRY(each_word(figure->about.facets, add_axis, figure, err));
+    GNN_TRY(each_word(figure->about.rows, add_row_axis, figure, err));
+    GNN_TRY(gnn_figure_read_rows(figure, err));
     GNN_TRY(read_series(figure, ini, err));
     GNN_TRY(open_cells(figure, path, setup, err));
     if (figure->job->count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
+    GNN_TRY(gnn_figure_check_keys(figure, err));
+    gnn_figure_values(figure, &source);
+    GNN_TRY(gnn_figure_read_metrics(figure, ini, find_section(ini, "metrics"), &source, err));
+    GNN_TRY(each_word(figure->about.y, add_metric, figure, err));
+    GNN_TRY(each_word(figure->about.published, add_published, figure, err));
     if (setup->published_path != NULL)
         GNN_TRY(gnn_published_open(setup->published_path, &figure->published, err));
     return read_predicates(figure, ini, setup, err);
@@ -541,6 +554,7 @@ void gnn_figure_close(struct gnn_paper_figure *figure)
     for (uint32_t i = 0; figure->cells != NULL && i < figure->job->count; i++)
         gnn_run_records_free(figure->cells[i].runs, figure->cells[i].run_count);
     free(figure->cells);
+    free(figure->expressions);
     gnn_job_close(figure->job);
     gnn_published_close(&figure->published);
     free(figure);
@@ -566,21 +580,4 @@ enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out
     }
     gnn_ini_close(ini);
     return status;
-}
-
-enum gnn_status gnn_figure_check_import(const struct gnn_paper_figure *figure, struct gnn_err *err)
-{
-    char dir[2 * GNN_TEXT_MAX], meta[2 * GNN_TEXT_MAX + 8], name[GNN_TEXT_MAX], data[GNN_TEXT_MAX];
-    if (figure->about.import[0] == '\0' || figure->job->count == 0)
-        return GNN_OK;
-    const struct gnn_run_config *const config = &figure->job->cells[0].config;
-    gnn_run_dataset_dir(config, dir, sizeof dir);
-    (void)snprintf(meta, sizeof meta, "%s/meta", dir);
-    if (access(meta, F_OK) == 0)
-        return GNN_OK;
-    return gnn_fail(err, GNN_ENOTSUP,
-                    "%s needs the graph %s, which is not in %s; download it to a directory DIR, and `oocgnn prepare %s "
-                    "--from DIR %s --data %s` imports it",
-                    figure->id, config->dataset, config->data_dir, gnn_shell_word(config->dataset, name, sizeof name),
-                    figure->about.import, gnn_shell_word(config->data_dir, data, sizeof data));
 }

@@ -7,6 +7,7 @@
  *                         `published = A/GPU` names it in results/published. Without a system, a series has published
  *                         values only.
  *   `[figure]`            The keys below.
+ *   `[metrics]`           NAME = expression (expression.h): a metric of this figure.
  *   `[holds]`             NAME = predicate (predicate.h), in the words of the paper.
  *   `[reasons]`           NAME = why that predicate may not hold in the simulated world.
  *   `[measured reasons]`  The same for runs on this machine.
@@ -17,7 +18,15 @@
  *   `chart`                    Shape of the picture (gnn_figure_charts).
  *   `x`, `facets`              Option names: the x axis, and the axes that have a panel per value.
  *   `x_keys`                   Option names that set x, if series have different ones.
- *   `y`                        Metrics (metric.h); the first is drawn.
+ *   `y`                        Metrics (metric.h, or of [metrics]); the first is drawn.
+ *   `layout`                   Value "across": one table with a row for each configuration and a column for each metric
+ *                              (across.h).
+ *   `rows`                     Columns that name a row of it: "series" and option names.
+ *   `order`                    Order of the rows: keys of `rows` or axes, each with "asc" (the default) or "desc" behind
+ *                              it, separated by commas.
+ *   `over`                     Option name: values are taken over the runs with all its values in the file. It is no
+ *                              axis.
+ *   `average`                  Value "mean": of several runs the mean is shown, not the median.
  *   `x_label`, `y_label`       Labels of the axes.
  *   `log`                      Value "yes": a logarithmic y axis.
  *   `own_axis`                 Value "yes": each panel of bars has its own y axis.
@@ -30,7 +39,7 @@
  *   `scale`                    Scale if the user gives none: "1/100".
  *   `scaled`                   Parameters of systems that are sizes at the paper's scale.
  *   `measured_by`              Value "fio": see below.
- *   `import`                   Options of `oocgnn prepare --from DIR` that import the dataset.
+ *   `import`                   Options of `oocgnn prepare --from DIR` that import the dataset. A section may have its own.
  *
  * With `measured_by = fio`, a section is a job of fio, not a run of a system. Its keys are fio's own, with several
  * values of one between bars. It reads a file that fio writes first (fio_cells.h). It is always measured on this
@@ -50,7 +59,11 @@
 #include "harness/record/record.h"
 #include "harness/run/sweep/job_file.h"
 
-enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 16, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
+enum { GNN_FIGURE_SERIES_MAX = 32, GNN_FIGURE_METRICS_MAX = 32, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
+enum {
+    GNN_KEY_SERIES = -1,
+    GNN_KEYS_MAX = GNN_AXES_MAX + 1
+}; /* a key of a place: its series, or the number of an axis */
 
 /* Shapes of pictures. "bars" and "lines" show the first metric over x, with a panel for each combination of the facets.
  * "heat" does so with a row per series, and the value as a colour. "classes" has a bar for each metric of y, labelled
@@ -59,7 +72,7 @@ enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 16, GNN_FIGURE_PREDI
  * accuracy after each epoch over the time until then. "table" has no picture. The list ends with NULL. */
 extern const char *const gnn_figure_charts[];
 /* Keys of a section that the figure itself uses; they are not options of the run. */
-#define GNN_FIGURE_OWN_KEYS "published", "at", "trains"
+#define GNN_FIGURE_OWN_KEYS "published", "at", "trains", "import"
 
 struct gnn_figure_about {
     char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
@@ -69,6 +82,8 @@ struct gnn_figure_about {
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
     char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
     char import[GNN_FIGURE_LINE];
+    char layout[GNN_FIGURE_LINE], rows[GNN_FIGURE_LINE], order[GNN_FIGURE_LINE];
+    char over[GNN_FIGURE_LINE], average[GNN_FIGURE_LINE];
 };
 
 struct gnn_figure_series {
@@ -85,6 +100,16 @@ struct gnn_figure_cell {
     uint32_t run_count;
 };
 
+struct gnn_figure_expression {
+    char name[GNN_NAME_MAX];
+    struct gnn_predicate parsed;
+};
+
+struct gnn_figure_order {
+    int32_t key;
+    bool descends;
+};
+
 struct gnn_figure_predicate {
     char name[GNN_NAME_MAX], text[GNN_FIGURE_LINE], reason[GNN_FIGURE_LINE];
     struct gnn_predicate parsed;
@@ -98,6 +123,11 @@ struct gnn_paper_figure {
     uint32_t metric_count, published_count;
     struct gnn_axis axes[GNN_AXES_MAX]; /* x first; a figure without x has a key "" with one value */
     uint32_t axis_count;
+    struct gnn_figure_expression *expressions; /* (expression_count) */
+    uint32_t expression_count;
+    int32_t row_keys[GNN_KEYS_MAX]; /* that name a row of a table across */
+    struct gnn_figure_order order[GNN_KEYS_MAX];
+    uint32_t row_key_count, order_count;
     struct gnn_figure_series series[GNN_FIGURE_SERIES_MAX];
     const char *series_names[GNN_FIGURE_SERIES_MAX];
     uint32_t series_count;

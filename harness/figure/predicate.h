@@ -64,10 +64,11 @@ struct gnn_value_source {
     const struct gnn_axis *axes; /* (axis_count) */
     uint32_t series_count;
     const char *const *series; /* names, (series_count) */
-    bool (*has_metric)(void *ctx, const char *metric);
+    bool (*has_metric)(const void *ctx, const char *metric);
     /* Returns the state of a metric of a series at one value of each axis. *value is set only if it is known. */
-    enum gnn_value_state (*value)(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *value);
-    void *ctx;
+    enum gnn_value_state (*value)(const void *ctx, const char *metric, uint32_t series, const uint32_t *at,
+                                  double *value);
+    const void *ctx;
 };
 
 struct gnn_tolerances {

@@ -2,6 +2,7 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/ini.h"
 #include "harness/base/units.h"
+#include "harness/figure/across.h"
 #include "harness/figure/axes.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
@@ -19,38 +20,13 @@ enum { PATH_BYTES = 1024, ASSUMED_MAX = 6, WORDS_MAX = 4 };
 
 /* ---- the table ---- */
 
-static void put_value(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
-                      FILE *out)
-{
-    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
-    const struct gnn_published_row *const row = gnn_figure_published(figure, metric, series, at);
-    if (value.state != GNN_VALUE_KNOWN)
-        (void)fprintf(out, " %s", value.word);
-    else if (value.runs > 1)
-        (void)fprintf(out, " %.4g (%.4g to %.4g)", value.median, value.least, value.most);
-    else
-        (void)fprintf(out, " %.4g", value.median);
-    if (row != NULL)
-        (void)fprintf(out, " [%s]", row->value);
-    (void)fputs(" |", out);
-}
-
-/* Whether the figure or the paper has anything there. */
-static bool has_value(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at)
-{
-    bool has = gnn_figure_find(figure, series, at) != NULL;
-    for (uint32_t m = 0; m < figure->metric_count && !has; m++)
-        has = gnn_figure_published(figure, m, series, at) != NULL;
-    return has;
-}
-
 /* Whether the series has anything at this combination of facets. */
 static bool has_line(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *facets)
 {
     uint32_t at[GNN_AXES_MAX];
     memcpy(at, facets, sizeof at);
     for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
-        if (has_value(figure, series, at))
+        if (gnn_figure_has_place(figure, series, at))
             return true;
     return false;
 }
@@ -76,13 +52,13 @@ static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, ui
         for (uint32_t a = 1; a < figure->axis_count; a++)
             (void)fprintf(out, " %s |", gnn_axis_label(figure, a, at[a], text));
         for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
-            put_value(figure, metric, series, at, out);
+            gnn_figure_put_value(figure, metric, series, at, out);
         at[0] = 0;
         (void)fputc('\n', out);
     } while (gnn_axes_next(figure, 1, at));
 }
 
-void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
+static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
 {
     const struct gnn_axis *const x = &figure->axes[0];
     char text[GNN_AXIS_LABEL];
@@ -99,8 +75,17 @@ void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
         for (uint32_t s = 0; s < figure->series_count; s++)
             put_lines(figure, m, s, out);
     }
+}
+
+enum gnn_status gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out, struct gnn_err *err)
+{
+    if (figure->about.layout[0] != '\0')
+        GNN_TRY(gnn_figure_across(figure, out, err));
+    else
+        put_tables(figure, out);
     if (figure->about.published[0] != '\0')
         (void)fputs("\n[in brackets: as published]\n", out);
+    return GNN_OK;
 }
 
 /* ---- CSV ---- */
@@ -137,7 +122,8 @@ static void put_row(const struct gnn_paper_figure *figure, uint32_t series, cons
     }
 }
 
-static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
+static void put_csv(const struct gnn_paper_figure *figure, const struct gnn_figure_place *places, uint32_t count,
+                    FILE *out)
 {
     (void)fputs("series,", out);
     for (uint32_t a = 0; a < figure->axis_count; a++)
@@ -149,25 +135,26 @@ static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
                       name);
     }
     (void)fputc('\n', out);
-    for (uint32_t s = 0; s < figure->series_count; s++) {
-        uint32_t at[GNN_AXES_MAX] = {0};
-        do
-            if (has_value(figure, s, at))
-                put_row(figure, s, at, out);
-        while (gnn_axes_next(figure, 0, at));
-    }
+    for (uint32_t i = 0; i < count; i++)
+        put_row(figure, places[i].series, places[i].at, out);
 }
 
 enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
 {
     char path[PATH_BYTES];
+    struct gnn_figure_place *places;
+    uint32_t count;
     GNN_TRY(gnn_make_dirs(dir, err));
     (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->id);
+    GNN_TRY(gnn_figure_places(figure, &places, &count, err));
     FILE *const file = fopen(path, "we");
-    if (file == NULL)
+    if (file == NULL) {
+        free(places);
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
                         strerror(errno));
-    put_csv(figure, file);
+    }
+    put_csv(figure, places, count, file);
+    free(places);
     const bool bad = ferror(file) != 0;
     if (fclose(file) != 0 || bad)
         return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s: %s", path, strerror(errno));
@@ -413,6 +400,20 @@ static void say_trust(struct caption *c, const struct gnn_paper_figure *figure)
         say(c, ". Note: %s", notes);
 }
 
+/* How many runs are behind a value. */
+static void say_runs(struct caption *c, const struct gnn_paper_figure *figure, uint32_t most)
+{
+    const char *const average = figure->about.average[0] != '\0' ? "Mean" : "Median";
+    if (figure->about.over[0] != '\0')
+        say(c, ". %s and range over %s", average, figure->about.over);
+    if (most <= 1)
+        say(c, ". One run per configuration");
+    else if (figure->about.over[0] != '\0')
+        say(c, ". Up to %u runs per configuration", most);
+    else
+        say(c, ". %s and range of up to %u runs per configuration", average, most);
+}
+
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
     struct caption c = {.text = text, .bytes = text_bytes};
@@ -438,10 +439,7 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", extrapolated_from);
     if (figure->put_over[0] != '\0')
         say(&c, ". All runs with %s", figure->put_over);
-    if (most > 1)
-        say(&c, ". Median and range of up to %u runs per configuration", most);
-    else
-        say(&c, ". One run per configuration");
+    say_runs(&c, figure, most);
     say_trust(&c, figure);
     say_words(&c, figure);
     if (figure->about.published[0] != '\0')

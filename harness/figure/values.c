@@ -2,6 +2,7 @@
 #include "harness/figure/values.h"
 
 #include "harness/base/grow.h"
+#include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
 #include "harness/record/summary.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPETITIONS_MAX = 64 };
+enum { REPETITIONS_MAX = 64, VALUES_MAX = 256 };
 
 /* ---- loading ---- */
 
@@ -166,41 +167,89 @@ static const char *word_of(const struct gnn_run_record *run, enum gnn_value_stat
     }
 }
 
-/* Median and spread of a metric over the repetitions that have it. */
-static struct gnn_figure_value over_runs(const struct gnn_figure_cell *cell, const char *metric)
+/* Values of one metric, and what stands in their place. */
+struct pool {
+    double values[VALUES_MAX];
+    uint32_t count, lost;
+    enum gnn_value_state state; /* of the first configuration without a value */
+    const char *word;
+};
+
+static void lose(struct pool *pool, enum gnn_value_state state, const char *word)
 {
-    double values[REPETITIONS_MAX];
-    uint32_t count = 0;
-    for (uint32_t r = 0; r < cell->run_count; r++) {
-        const double value = gnn_metric_of(&cell->runs[r], metric);
-        if (isfinite(value) && count < REPETITIONS_MAX)
-            values[count++] = value;
-    }
-    if (count == 0)
-        return (struct gnn_figure_value){.state = GNN_VALUE_MISSING, .word = "unknown"};
-    const double median = gnn_median(values, count); /* sorts */
-    return (struct gnn_figure_value){.state = GNN_VALUE_KNOWN,
-                                     .median = median,
-                                     .least = values[0],
-                                     .most = values[count - 1],
-                                     .runs = count,
-                                     .word = ""};
+    if (pool->lost++ > 0)
+        return;
+    pool->state = state;
+    pool->word = word;
 }
 
+/* Adds the values of a configuration's runs, or the word in place of them. A run that ended without a number may have
+ * values of its epochs before the end; runs that ended ok do not count then. */
+static void add_cell(const struct gnn_paper_figure *figure, const char *metric, const struct gnn_figure_cell *cell,
+                     const struct gnn_value_source *source, struct pool *pool)
+{
+    enum gnn_value_state state;
+    const uint32_t before = pool->count;
+    if (figure->job->cells[cell - figure->cells].refusal[0] != '\0') {
+        lose(pool, GNN_VALUE_WORD, "N/A");
+        return;
+    }
+    if (cell->run_count == 0) {
+        lose(pool, GNN_VALUE_MISSING, "not run");
+        return;
+    }
+    const char *const word = gnn_figure_metric_is(figure, metric, gnn_metric_of_end)
+                                 ? NULL
+                                 : word_of(&cell->runs[cell->run_count - 1], &state);
+    for (uint32_t r = 0; r < cell->run_count && pool->count < VALUES_MAX; r++) {
+        const struct gnn_run_record *const run = &cell->runs[r];
+        if ((word == NULL || run->status != GNN_RUN_OK) &&
+            gnn_figure_metric_of(figure, run, metric, cell->at, source, &pool->values[pool->count]) == GNN_VALUE_KNOWN)
+            pool->count++;
+    }
+    if (pool->count == before)
+        lose(pool, word != NULL ? state : GNN_VALUE_MISSING, word != NULL ? word : "unknown");
+}
+
+/* The median of the values, their mean, or how many runs there are. */
+static struct gnn_figure_value summarise(const struct gnn_paper_figure *figure, const char *metric, struct pool *pool)
+{
+    double sum = 0;
+    if (pool->count == 0)
+        return (struct gnn_figure_value){.state = pool->state, .word = pool->word};
+    double median = gnn_median(pool->values, pool->count); /* sorts */
+    for (uint32_t i = 0; i < pool->count; i++)
+        sum += pool->values[i];
+    if (strcmp(metric, GNN_METRIC_RUNS) == 0)
+        return (struct gnn_figure_value){
+            .state = GNN_VALUE_KNOWN, .median = sum, .least = sum, .most = sum, .runs = 1, .word = ""};
+    if (figure->about.average[0] != '\0')
+        median = sum / pool->count;
+    return (struct gnn_figure_value){.state = GNN_VALUE_KNOWN,
+                                     .median = median,
+                                     .least = pool->values[0],
+                                     .most = pool->values[pool->count - 1],
+                                     .runs = pool->count,
+                                     .lost = pool->lost,
+                                     .word = pool->word};
+}
+
+/* A metric of a configuration, and of those that differ from it only in the key of `over`. */
 static struct gnn_figure_value value_of(const struct gnn_paper_figure *figure, const char *metric,
                                         const struct gnn_figure_cell *cell)
 {
-    enum gnn_value_state state;
+    struct pool pool = {.state = GNN_VALUE_MISSING, .word = ""};
+    struct gnn_value_source source;
     if (cell == NULL)
         return (struct gnn_figure_value){.state = GNN_VALUE_NONE, .word = ""};
-    if (figure->job->cells[cell - figure->cells].refusal[0] != '\0')
-        return (struct gnn_figure_value){.state = GNN_VALUE_WORD, .word = "N/A"};
-    if (cell->run_count == 0)
-        return (struct gnn_figure_value){.state = GNN_VALUE_MISSING, .word = "not run"};
-    const char *const word = word_of(&cell->runs[cell->run_count - 1], &state);
-    if (word != NULL && !gnn_metric_of_end(metric))
-        return (struct gnn_figure_value){.state = state, .word = word};
-    return over_runs(cell, metric);
+    gnn_figure_values(figure, &source);
+    add_cell(figure, metric, cell, &source, &pool);
+    for (const struct gnn_figure_cell *other = cell + 1;
+         figure->about.over[0] != '\0' && other < figure->cells + figure->job->count; other++)
+        if (other->series == cell->series && other->trains == cell->trains &&
+            memcmp(other->at, cell->at, figure->axis_count * sizeof *cell->at) == 0)
+            add_cell(figure, metric, other, &source, &pool);
+    return summarise(figure, metric, &pool);
 }
 
 /* ---- accuracy ---- */
@@ -251,7 +300,7 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
     const bool seconds = strcmp(metric, GNN_METRIC_TARGET_S) == 0;
     if (seconds || strcmp(metric, GNN_METRIC_TARGET_EPOCHS) == 0)
         return until_target(figure, seconds, series, at);
-    if (training != NULL && gnn_metric_of_accuracy(metric))
+    if (training != NULL && gnn_figure_metric_is(figure, metric, gnn_metric_of_accuracy))
         return value_of(figure, metric, training);
     return value_of(figure, metric, gnn_figure_find(figure, series, at));
 }
@@ -320,12 +369,12 @@ static uint32_t find_shown(const struct gnn_paper_figure *figure, const char *me
     return figure->metric_count;
 }
 
-static bool has_metric(void *ctx, const char *metric)
+static bool has_metric(const void *ctx, const char *metric)
 {
     const struct gnn_paper_figure *const figure = ctx;
     if (gnn_metric_of_paper(metric))
         return find_shown(figure, metric + strlen(GNN_METRIC_PUBLISHED)) < figure->metric_count;
-    return gnn_metric_known(metric);
+    return gnn_figure_metric_known(figure, metric);
 }
 
 /* A published word (OOM) is no value. */
@@ -342,7 +391,7 @@ static enum gnn_value_state published_value(const struct gnn_paper_figure *figur
     return GNN_VALUE_KNOWN;
 }
 
-static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
 {
     if (gnn_metric_of_paper(metric))
         return published_value(ctx, metric + strlen(GNN_METRIC_PUBLISHED), series, at, out);
@@ -352,7 +401,7 @@ static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series
     return found.state;
 }
 
-void gnn_figure_values(struct gnn_paper_figure *figure, struct gnn_value_source *out)
+void gnn_figure_values(const struct gnn_paper_figure *figure, struct gnn_value_source *out)
 {
     *out = (struct gnn_value_source){.axis_count = figure->axis_count,
                                      .axes = figure->axes,

@@ -12,14 +12,15 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_load(struct gnn_paper_figure *figure, 
                                                struct gnn_err *err);
 
 /* Fills out with the figure as a source of values for predicates. out points into the figure. */
-void gnn_figure_values(struct gnn_paper_figure *figure, struct gnn_value_source *out);
+void gnn_figure_values(const struct gnn_paper_figure *figure, struct gnn_value_source *out);
 
-/* A metric of a series at one value of each axis, over the repetitions. */
+/* A metric of a series at one value of each axis, over the repetitions and all values of the key in `over`. */
 struct gnn_figure_value {
     enum gnn_value_state state;
-    double median, least, most; /* if known */
+    double median, least, most; /* if known; median: the mean with `average = mean` */
     uint32_t runs;
-    const char *word; /* without a number: `OOM`, `N/A`, `failed`, `not run`, `not settled`; "": not in the figure */
+    uint32_t lost;    /* configurations without a number, of those that `over` puts together */
+    const char *word; /* of these: `OOM`, `N/A`, `failed`, `not run`, `not settled`; "": none, or not in the figure */
 };
 struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
                                             const uint32_t *at);

@@ -35,13 +35,13 @@ static const double times[SERIES][GRAPHS][XS] = {
     {{MISSING, 2, 2}, {1, 1, 1}},
 };
 
-static bool has_metric(void *ctx, const char *metric)
+static bool has_metric(const void *ctx, const char *metric)
 {
     (void)ctx;
     return strcmp(metric, "time") == 0 || strcmp(metric, "own.x") == 0;
 }
 
-static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
 {
     (void)ctx;
     const double found = strcmp(metric, "time") == 0 ? times[series][at[1]][at[0]] : 5;
@@ -152,7 +152,8 @@ static const double heights[][POINTS] = {
     {100, 100, 100, 100, 100, 101, 101, 101},
 };
 
-static enum gnn_value_state height(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+static enum gnn_value_state height(const void *ctx, const char *metric, uint32_t series, const uint32_t *at,
+                                   double *out)
 {
     (void)ctx, (void)metric;
     *out = heights[series][at[0]];
@@ -356,7 +357,7 @@ static void what_is_not_there_is_told_apart(void **state)
 
 /* ---- expressions ---- */
 
-static enum gnn_value_state own_or_of_series(void *ctx, const char *metric, uint32_t series, const uint32_t *at,
+static enum gnn_value_state own_or_of_series(const void *ctx, const char *metric, uint32_t series, const uint32_t *at,
                                              double *out)
 {
     if (series != GNN_SERIES_OWN)
