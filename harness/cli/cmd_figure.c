@@ -285,7 +285,7 @@ static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_fig
 {
     char caption[CAPTION_BYTES];
     struct gnn_err trouble = {0};
-    GNN_TRY(gnn_figure_table(figure, stdout, err));
+    gnn_figure_table(figure, stdout);
     gnn_figure_reasons(figure, stdout);
     gnn_figure_caption(figure, caption, sizeof caption);
     (void)printf("\n%s\n\n", caption);

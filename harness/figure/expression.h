@@ -4,9 +4,9 @@
  *   sampler_s = (stage.sample.work_s + stage.sample.wait_io_s) / stage.sample.workers
  *   over_b = epoch_s / epoch_s[B]
  *
- * An expression (predicate.h) is evaluated for each run. A metric without brackets is one of that run (metric.h), or a
- * metric defined above. With brackets it is the value of that series in the same place of the figure. sampler_s@0
- * takes every metric of an epoch in it from epoch 0. */
+ * An expression (predicate.h) is evaluated for each run. A metric without brackets is one of that run (metric.h), or
+ * defined above. With brackets it is the value of that series in the same place of the figure. sampler_s@0 takes each
+ * metric of an epoch in it from epoch 0; it is unknown if a metric in brackets names no epoch itself. */
 #ifndef GNN_FIGURE_EXPRESSION_H
 #define GNN_FIGURE_EXPRESSION_H
 
@@ -14,16 +14,13 @@
 #include "harness/figure/figure.h"
 
 /* Reads the section, which may be NULL. Series and axes of the figure must be complete. Returns GNN_EUSAGE, with file
- * and line, for an expression that cannot be parsed, a name that is none or that a metric has already. */
+ * and line, if an expression cannot be parsed, or its name is invalid or in use. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_read_metrics(struct gnn_paper_figure *figure, const struct gnn_ini *ini,
                                                        const struct gnn_ini_section *section,
                                                        const struct gnn_value_source *source, struct gnn_err *err);
 
 /* Returns whether the figure or any run has a metric of this name. */
 bool gnn_figure_metric_known(const struct gnn_paper_figure *figure, const char *name);
-
-/* Returns whether `is` holds for a metric of a run, or for all metrics in an expression. */
-bool gnn_figure_metric_is(const struct gnn_paper_figure *figure, const char *name, bool (*is)(const char *name));
 
 /* Evaluates a known metric for a run at a place of the figure; `others` has the values of its series. Returns the state
  * of the value; *value is set only if it is known. */

@@ -4,10 +4,10 @@
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
 #include "harness/base/units.h"
-#include "harness/figure/across.h"
 #include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
+#include "harness/figure/order.h"
 #include "harness/figure/values.h"
 #include "harness/run/machine.h"
 #include "harness/run/sweep/grid.h"
@@ -80,14 +80,11 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
                         gnn_ini_name(ini), about->measured_by);
     if (about->missing[0] == '\0' && about->y[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has no y, a metric", gnn_ini_name(ini));
-    if (about->layout[0] != '\0' && strcmp(about->layout, "across") != 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: layout \"%s\": expected across, or no layout for a table per metric",
-                        gnn_ini_name(ini), about->layout);
-    if (about->layout[0] == '\0' && (about->rows[0] != '\0' || about->order[0] != '\0'))
-        return gnn_fail(err, GNN_EUSAGE, "%s: rows and order require layout = across", gnn_ini_name(ini));
+    if (about->layout[0] != '\0' && (strcmp(about->layout, "across") != 0 || about->rows[0] == '\0'))
+        return gnn_fail(err, GNN_EUSAGE, "%s: layout = %s: expected across, with rows", gnn_ini_name(ini),
+                        about->layout);
     if (about->average[0] != '\0' && strcmp(about->average, "mean") != 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: average \"%s\": expected mean, or no average for the median",
-                        gnn_ini_name(ini), about->average);
+        return gnn_fail(err, GNN_EUSAGE, "%s: average = %s: expected mean", gnn_ini_name(ini), about->average);
     return GNN_OK;
 }
 
@@ -154,10 +151,19 @@ static enum gnn_status add_axis(struct gnn_paper_figure *figure, const char *key
     return GNN_OK;
 }
 
-/* Adds an axis for a key of `rows` that is none yet. */
-static enum gnn_status add_row_axis(struct gnn_paper_figure *figure, const char *key, struct gnn_err *err)
+/* Adds a key of `rows`, which becomes an axis. */
+static enum gnn_status add_row_key(struct gnn_paper_figure *figure, const char *name, struct gnn_err *err)
 {
-    return gnn_figure_key(figure, key) == GNN_KEYS_MAX ? add_axis(figure, key, err) : GNN_OK;
+    if (gnn_figure_key(figure, name) == GNN_KEYS_MAX) {
+        if (!figure->by_fio && gnn_grid_option(name) == NULL)
+            return gnn_fail(err, GNN_EUSAGE, "figure %s: rows: \"%s\" is neither series nor an option", figure->id,
+                            name);
+        GNN_TRY(add_axis(figure, name, err));
+    }
+    if (figure->row_key_count == GNN_KEYS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: rows: more than %d keys", figure->id, GNN_KEYS_MAX);
+    figure->row_keys[figure->row_key_count++] = gnn_figure_key(figure, name);
+    return GNN_OK;
 }
 
 /* A section's name up to a comma. */
@@ -335,6 +341,14 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
 
 /* ---- what is fixed ---- */
 
+static bool is_key_of(const struct gnn_job *job, const char *key)
+{
+    for (uint32_t i = 0; i < job->count; i++)
+        if (gnn_kv_get(&job->cells[i].choices, key) != NULL)
+            return true;
+    return false;
+}
+
 /* Whether the file has cells of every value: what is fixed is a part of the figure then. */
 static bool are_of(const struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
 {
@@ -379,7 +393,7 @@ static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gn
         const char *const key = fix->items[i].key;
         const struct gnn_option *const option = figure->by_fio ? NULL : gnn_grid_option(key);
         struct gnn_grid_values values;
-        if (figure->by_fio ? !gnn_job_has_key(as_it_is, key) : option == NULL)
+        if (figure->by_fio ? !is_key_of(as_it_is, key) : option == NULL)
             return refuse_key(figure, &fix->items[i], err);
         GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
         if (are_of(as_it_is, key, &values))
@@ -509,13 +523,16 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
     GNN_TRY(choose_scale(figure, setup, err));
     GNN_TRY(add_axis(figure, figure->about.x, err));
     GNN_TRY(each_word(figure->about.facets, add_axis, figure, err));
-    GNN_TRY(each_word(figure->about.rows, add_row_axis, figure, err));
-    GNN_TRY(gnn_figure_read_rows(figure, err));
+    GNN_TRY(each_word(figure->about.rows, add_row_key, figure, err));
     GNN_TRY(read_series(figure, ini, err));
     GNN_TRY(open_cells(figure, path, setup, err));
     if (figure->job->count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
-    GNN_TRY(gnn_figure_check_keys(figure, err));
+    if (figure->about.over[0] != '\0' &&
+        (!is_key_of(figure->job, figure->about.over) || gnn_figure_key(figure, figure->about.over) != GNN_KEYS_MAX))
+        return gnn_fail(err, GNN_EUSAGE, "%s: over = %s: expected a key of the configurations that is no axis", path,
+                        figure->about.over);
+    GNN_TRY(gnn_figure_read_order(figure, err));
     gnn_figure_values(figure, &source);
     GNN_TRY(gnn_figure_read_metrics(figure, ini, find_section(ini, "metrics"), &source, err));
     GNN_TRY(each_word(figure->about.y, add_metric, figure, err));

@@ -19,13 +19,10 @@
  *   `x`, `facets`              Option names: the x axis, and the axes that have a panel per value.
  *   `x_keys`                   Option names that set x, if series have different ones.
  *   `y`                        Metrics (metric.h, or of [metrics]); the first is drawn.
- *   `layout`                   Value "across": one table with a row for each configuration and a column for each metric
- *                              (across.h).
- *   `rows`                     Columns that name a row of it: "series" and option names.
- *   `order`                    Order of the rows: keys of `rows` or axes, each with "asc" (the default) or "desc" behind
- *                              it, separated by commas.
- *   `over`                     Option name: values are taken over the runs with all its values in the file. It is no
- *                              axis.
+ *   `layout`                   Value "across": one table with a row for each configuration and a column for each metric.
+ *   `rows`                     The columns that name a row of it: "series" and option names, which become axes.
+ *   `order`                    Its order: "series" or axes, each with "asc" or "desc" behind it. Commas separate them.
+ *   `over`                     Option name, which is no axis: values are taken over the runs with all its values.
  *   `average`                  Value "mean": of several runs the mean is shown, not the median.
  *   `x_label`, `y_label`       Labels of the axes.
  *   `log`                      Value "yes": a logarithmic y axis.
@@ -105,11 +102,6 @@ struct gnn_figure_expression {
     struct gnn_predicate parsed;
 };
 
-struct gnn_figure_order {
-    int32_t key;
-    bool descends;
-};
-
 struct gnn_figure_predicate {
     char name[GNN_NAME_MAX], text[GNN_FIGURE_LINE], reason[GNN_FIGURE_LINE];
     struct gnn_predicate parsed;
@@ -125,9 +117,8 @@ struct gnn_paper_figure {
     uint32_t axis_count;
     struct gnn_figure_expression *expressions; /* (expression_count) */
     uint32_t expression_count;
-    int32_t row_keys[GNN_KEYS_MAX]; /* that name a row of a table across */
-    struct gnn_figure_order order[GNN_KEYS_MAX];
-    uint32_t row_key_count, order_count;
+    int32_t keys[GNN_KEYS_MAX], row_keys[GNN_KEYS_MAX]; /* in the order of places; those of `rows` */
+    uint32_t key_count, row_key_count;
     struct gnn_figure_series series[GNN_FIGURE_SERIES_MAX];
     const char *series_names[GNN_FIGURE_SERIES_MAX];
     uint32_t series_count;

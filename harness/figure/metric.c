@@ -103,27 +103,6 @@ static double peak_gib(const struct gnn_run_record *run, const struct gnn_record
     return gnn_known(epoch->counters.peak_memory_bytes) / gib;
 }
 
-/* A minimum time, of the part of the epoch that ran. */
-static double floor_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *name)
-{
-    return gnn_known(gnn_recorded_figure(epoch, name)) / second_ns * gnn_whole_over_part(run, epoch);
-}
-
-static double floor_of_both(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return floor_seconds(run, epoch, GNN_FIGURE_FLOOR);
-}
-
-static double floor_of_device(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return floor_seconds(run, epoch, GNN_FIGURE_FLOOR_DEVICE);
-}
-
-static double floor_of_training(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return floor_seconds(run, epoch, GNN_FIGURE_FLOOR_TRAINING);
-}
-
 static const struct {
     const char *name;
     gnn_epoch_fn *fn;
@@ -142,9 +121,6 @@ static const struct {
     {"disk_wait_s", longest_wait},
     {"hit_pct", hit_percent},
     {"peak_gib", peak_gib},
-    {"floor_s", floor_of_both},
-    {"floor_device_s", floor_of_device},
-    {"floor_training_s", floor_of_training},
 };
 enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
 
@@ -515,7 +491,9 @@ static double of_epoch(const struct gnn_run_record *run, const struct gnn_record
     const int found = find_epoch_metric(base);
     if (found < EPOCH_METRICS)
         return epoch_metrics[found].fn(run, epoch);
-    return gnn_metric_family(base, &rest)->value(run, epoch, rest);
+    double value = (double)NAN;
+    (void)gnn_metric_family(base, &rest)->value(run, epoch, rest, &value);
+    return value;
 }
 
 /* The median over the epochs that count and have it. */

@@ -4,7 +4,6 @@
 #include "harness/base/sizes.h"
 #include "harness/record/summary.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,136 +18,118 @@ double gnn_whole_over_part(const struct gnn_run_record *run, const struct gnn_re
     return ran > 0 ? total / ran : (double)NAN;
 }
 
-/* ---- stage.NAME.FIELD ---- */
-
-static const struct {
-    const char *name;
-    size_t offset;
-    double divisor;
-    bool adds_up; /* over the parts of an epoch */
-} stage_fields[] = {
-    {"work_s", offsetof(struct gnn_record_stage, work_ns), 1e9, true},
-    {"wait_io_s", offsetof(struct gnn_record_stage, wait_io_ns), 1e9, true},
-    {"wait_queue_s", offsetof(struct gnn_record_stage, wait_queue_ns), 1e9, true},
-    {"wall_s", offsetof(struct gnn_record_stage, wall_ns), 1e9, true},
-    {"cpu_s", offsetof(struct gnn_record_stage, cpu_ns), 1e9, true},
-    {"workers", offsetof(struct gnn_record_stage, workers), 1, false},
-};
-enum { STAGE_FIELDS = sizeof stage_fields / sizeof *stage_fields };
-
-/* Which field "NAME.FIELD" ends with; STAGE_FIELDS: none. */
-static int stage_field(const char *rest)
+/* "sample.work_s" of stage.NAME.FIELD; with a star for the name the sum over all stages. */
+static bool of_stage(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                     double *value)
 {
+    static const struct {
+        const char *name;
+        size_t offset;
+    } fields[] = {{"workers", offsetof(struct gnn_record_stage, workers)},
+                  {"work_s", offsetof(struct gnn_record_stage, work_ns)},
+                  {"wait_io_s", offsetof(struct gnn_record_stage, wait_io_ns)},
+                  {"wait_queue_s", offsetof(struct gnn_record_stage, wait_queue_ns)},
+                  {"wall_s", offsetof(struct gnn_record_stage, wall_ns)},
+                  {"cpu_s", offsetof(struct gnn_record_stage, cpu_ns)}};
     const char *const dot = strrchr(rest, '.');
-    int field = dot != NULL && dot > rest ? 0 : STAGE_FIELDS;
-    while (field < STAGE_FIELDS && strcmp(dot + 1, stage_fields[field].name) != 0)
-        field++;
-    return field;
-}
-
-static bool stage_known(const char *rest)
-{
-    return stage_field(rest) < STAGE_FIELDS;
-}
-
-/* Of the stage with that name, or the sum over all for a star. */
-static double of_stage(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest)
-{
-    const int field = stage_field(rest);
-    assert(field < STAGE_FIELDS);
-    const size_t length = strlen(rest) - strlen(stage_fields[field].name) - 1;
-    const bool all = length == 1 && rest[0] == '*';
+    size_t f = 0;
+    while (dot != NULL && f < sizeof fields / sizeof *fields && strcmp(dot + 1, fields[f].name) != 0)
+        f++;
+    if (dot == NULL || dot == rest || f == sizeof fields / sizeof *fields)
+        return false;
+    *value = epoch != NULL ? 0 : (double)NAN;
     uint32_t found = 0;
-    double sum = 0;
-    for (uint32_t i = 0; i < epoch->stage_count; i++) {
-        const struct gnn_record_stage *const stage = &epoch->stages[i];
-        uint64_t value;
-        if (!all && (strlen(stage->stage) != length || strncmp(stage->stage, rest, length) != 0))
+    for (uint32_t i = 0; epoch != NULL && i < epoch->stage_count; i++) {
+        const char *const name = epoch->stages[i].stage;
+        uint64_t part;
+        if (strncmp(rest, "*.", 2) != 0 && (strncmp(name, rest, (size_t)(dot - rest)) != 0 || name[dot - rest] != '\0'))
             continue;
-        memcpy(&value, (const char *)stage + stage_fields[field].offset, sizeof value);
-        sum += gnn_known(value);
+        memcpy(&part, (const char *)&epoch->stages[i] + fields[f].offset, sizeof part);
+        *value += gnn_known(part);
         found++;
     }
-    if (found == 0)
-        return (double)NAN;
-    return sum / stage_fields[field].divisor * (stage_fields[field].adds_up ? gnn_whole_over_part(run, epoch) : 1);
+    if (f > 0 && found > 0)
+        *value *= gnn_whole_over_part(run, epoch) / 1e9;
+    *value = found > 0 ? *value : (double)NAN;
+    return true;
 }
 
-/* ---- counter.NAME, own.NAME ---- */
-
-static bool counter_known(const char *rest)
+/* A counter, by its name in results/schema.sql. */
+static bool of_counter(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                       double *value)
 {
     static const struct gnn_record_counters none;
-    double ignored;
     bool adds_up;
-    return gnn_record_counter(&none, rest, &ignored, &adds_up);
+    if (!gnn_record_counter(epoch != NULL ? &epoch->counters : &none, rest, value, &adds_up))
+        return false;
+    *value *= epoch != NULL && adds_up ? gnn_whole_over_part(run, epoch) : 1;
+    return true;
 }
 
-static double of_counter(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest)
+static bool of_statistic(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                         double *value)
 {
-    double value;
-    bool adds_up;
-    const bool found = gnn_record_counter(&epoch->counters, rest, &value, &adds_up);
-    assert(found);
-    return value * (adds_up ? gnn_whole_over_part(run, epoch) : 1);
-}
-
-static bool any_name(const char *rest)
-{
+    (void)run;
+    *value = epoch != NULL ? gnn_known(gnn_recorded_figure(epoch, rest)) : (double)NAN;
     return rest[0] != '\0';
 }
 
-static double of_statistic(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest)
+/* The minimum time and its two parts: "s", "device_s", "training_s" behind "floor_". */
+static bool of_floor(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                     double *value)
 {
-    (void)run;
-    return gnn_known(gnn_recorded_figure(epoch, rest));
+    const char *const name = strcmp(rest, "s") == 0            ? GNN_FIGURE_FLOOR
+                             : strcmp(rest, "device_s") == 0   ? GNN_FIGURE_FLOOR_DEVICE
+                             : strcmp(rest, "training_s") == 0 ? GNN_FIGURE_FLOOR_TRAINING
+                                                               : NULL;
+    if (name != NULL && epoch != NULL)
+        *value = gnn_known(gnn_recorded_figure(epoch, name)) / 1e9 * gnn_whole_over_part(run, epoch);
+    return name != NULL;
 }
 
-/* ---- reads.SIZE, asks.SIZE ---- */
-
-static bool size_known(const char *rest)
+/* Requests of a class of sizes, "4K". The record leaves out a class that has none; `any` is a statistic that exists if
+ * any class does. */
+static bool of_size(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                    const char *begin, const char *any, double *value)
 {
-    char text[8];
-    for (uint32_t c = 0; c < GNN_SIZE_CLASSES; c++)
-        if (strcmp(gnn_size_class_name(c, text), rest) == 0)
-            return true;
-    return false;
-}
-
-/* The record leaves out a class that has none; `any` is a statistic that exists if any class does. */
-static double of_size(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *begin,
-                      const char *rest, const char *any)
-{
-    char name[GNN_NAME_MAX];
-    if (gnn_recorded_figure(epoch, any) == GNN_UNKNOWN)
-        return (double)NAN;
+    char name[GNN_NAME_MAX], text[8];
+    uint32_t c = 0;
+    while (c < GNN_SIZE_CLASSES && strcmp(gnn_size_class_name(c, text), rest) != 0)
+        c++;
+    if (c == GNN_SIZE_CLASSES || epoch == NULL)
+        return c < GNN_SIZE_CLASSES;
     (void)snprintf(name, sizeof name, "%s%s", begin, rest);
     const uint64_t count = gnn_recorded_figure(epoch, name);
-    return count == GNN_UNKNOWN ? 0 : (double)count * gnn_whole_over_part(run, epoch);
+    *value = count == GNN_UNKNOWN ? 0 : (double)count * gnn_whole_over_part(run, epoch);
+    if (gnn_recorded_figure(epoch, any) == GNN_UNKNOWN)
+        *value = (double)NAN;
+    return true;
 }
 
-static double of_device_size(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest)
+static bool of_reads(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                     double *value)
 {
-    return of_size(run, epoch, "device_reads_to_", rest, "device_read_bytes_max");
+    return of_size(run, epoch, rest, "device_reads_to_", "device_read_bytes_max", value);
 }
 
-static double of_explicit_size(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest)
+static bool of_asks(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                    double *value)
 {
-    return of_size(run, epoch, "reads_to_", rest, "read_bytes_max");
+    return of_size(run, epoch, rest, "reads_to_", "read_bytes_max", value);
 }
 
 static const struct gnn_metric_family families[] = {
-    {"stage.", false, stage_known, of_stage},      {"counter.", false, counter_known, of_counter},
-    {"own.", true, any_name, of_statistic},        {"reads.", true, size_known, of_device_size},
-    {"asks.", true, size_known, of_explicit_size},
+    {"stage.", false, of_stage},  {"counter.", false, of_counter}, {"floor_", false, of_floor},
+    {"own.", true, of_statistic}, {"reads.", true, of_reads},      {"asks.", true, of_asks},
 };
 
 const struct gnn_metric_family *gnn_metric_family(const char *name, const char **rest)
 {
+    double ignored;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        const size_t length = strlen(families[i].prefix);
-        *rest = name + length;
-        if (strncmp(name, families[i].prefix, length) == 0 && families[i].known(*rest))
+        *rest = name + strlen(families[i].prefix);
+        if (strncmp(name, families[i].prefix, strlen(families[i].prefix)) == 0 &&
+            families[i].value(NULL, NULL, *rest, &ignored))
             return &families[i];
     }
     return NULL;

@@ -7,11 +7,15 @@
 
 #include <math.h>
 
+/* Writes the value of an epoch. Returns false if `rest`, the name behind the prefix, is none. epoch NULL: only the name
+ * is checked. */
+typedef bool gnn_family_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
+                           double *value);
+
 struct gnn_metric_family {
     const char *prefix;
     bool of_last; /* without an epoch: of the last one that counts; else the median of those that count */
-    bool (*known)(const char *rest);
-    double (*value)(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest);
+    gnn_family_fn *value;
 };
 
 /* Returns the family of a metric, *rest: the name behind the prefix. NULL: it belongs to none. */

@@ -140,8 +140,7 @@ static struct term fold(const struct reckoning *r, const struct gnn_predicate_no
     return folded;
 }
 
-/* A value of the x axis as a number: "8G", "512". */
-static double number_of(const char *text)
+double gnn_axis_number(const char *text)
 {
     uint64_t bytes;
     char *end = NULL;
@@ -170,7 +169,7 @@ static struct term seek(const struct reckoning *r, const struct gnn_predicate_no
         if (found.state != GNN_VALUE_KNOWN || (node->kind == NODE_ARGMIN ? term.value < best : term.value > best)) {
             best = term.value;
             found.state = GNN_VALUE_KNOWN;
-            found.value = number_of(r->source->axes[0].values[at[0]]);
+            found.value = gnn_axis_number(r->source->axes[0].values[at[0]]);
         }
     }
     return found;
@@ -196,7 +195,7 @@ static struct term find_exponent(const struct reckoning *r, const struct gnn_pre
         add_inside(&found, &term);
         if (term.state != GNN_VALUE_KNOWN)
             continue;
-        const double x = log(number_of(r->source->axes[0].values[at[0]])), y = log(term.value);
+        const double x = log(gnn_axis_number(r->source->axes[0].values[at[0]])), y = log(term.value);
         sum = (struct line){sum.count + 1, sum.x + x, sum.y + y, sum.xx + x * x, sum.xy + x * y};
     }
     found.value = (sum.count * sum.xy - sum.x * sum.y) / (sum.count * sum.xx - sum.x * sum.x);

@@ -51,6 +51,9 @@ struct gnn_axis {
     char values[GNN_AXIS_VALUES_MAX][GNN_AXIS_VALUE_BYTES];
 };
 
+/* Returns a value of an axis as a number ("8G", "0.5"), or NAN if it is none. */
+double gnn_axis_number(const char *text);
+
 enum gnn_value_state {
     GNN_VALUE_KNOWN,
     GNN_VALUE_NONE,    /* the figure does not have this combination */

@@ -10,8 +10,9 @@
 #include <stdio.h>
 
 /* Prints a table for each metric, with a row for each series and combination of facets, and a column for each value of
- * x. With `layout = across` there is one table (across.h). Published values are in brackets. Returns GNN_ENOMEM. */
-GNN_MUST_CHECK enum gnn_status gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out, struct gnn_err *err);
+ * x. With `layout = across` there is one table with a row for each configuration and a column for each metric. Published
+ * values are in brackets. */
+void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out);
 
 /* Prints why configurations ran out of memory: one line for each distinct reason, with the configurations that have it.
  * Reasons that differ only in their numbers are one. Prints nothing if no configuration ran out of memory. */

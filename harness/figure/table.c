@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/base/data_dirs.h"
-#include "harness/base/ini.h"
 #include "harness/base/units.h"
-#include "harness/figure/across.h"
 #include "harness/figure/axes.h"
+#include "harness/figure/order.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "harness/record/notes.h"
 #include "harness/record/summary.h"
+#include "harness/run/parameter.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -20,13 +20,40 @@ enum { PATH_BYTES = 1024, ASSUMED_MAX = 6, WORDS_MAX = 4 };
 
 /* ---- the table ---- */
 
+static void put_value(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
+                      FILE *out)
+{
+    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
+    const struct gnn_published_row *const row = gnn_figure_published(figure, metric, series, at);
+    if (value.state != GNN_VALUE_KNOWN)
+        (void)fprintf(out, " %s", value.word);
+    else if (value.runs > 1)
+        (void)fprintf(out, " %.4g (%.4g to %.4g)", value.median, value.least, value.most);
+    else
+        (void)fprintf(out, " %.4g", value.median);
+    if (value.state == GNN_VALUE_KNOWN && value.lost > 0)
+        (void)fprintf(out, ", %u %s", value.lost, value.word);
+    if (row != NULL)
+        (void)fprintf(out, " [%s]", row->value);
+    (void)fputs(" |", out);
+}
+
+/* Whether the figure or the paper has anything there. */
+static bool has_value(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at)
+{
+    bool has = gnn_figure_find(figure, series, at) != NULL;
+    for (uint32_t m = 0; m < figure->metric_count && !has; m++)
+        has = gnn_figure_published(figure, m, series, at) != NULL;
+    return has;
+}
+
 /* Whether the series has anything at this combination of facets. */
 static bool has_line(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *facets)
 {
     uint32_t at[GNN_AXES_MAX];
     memcpy(at, facets, sizeof at);
     for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
-        if (gnn_figure_has_place(figure, series, at))
+        if (has_value(figure, series, at))
             return true;
     return false;
 }
@@ -52,7 +79,7 @@ static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, ui
         for (uint32_t a = 1; a < figure->axis_count; a++)
             (void)fprintf(out, " %s |", gnn_axis_label(figure, a, at[a], text));
         for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
-            gnn_figure_put_value(figure, metric, series, at, out);
+            put_value(figure, metric, series, at, out);
         at[0] = 0;
         (void)fputc('\n', out);
     } while (gnn_axes_next(figure, 1, at));
@@ -77,15 +104,41 @@ static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
     }
 }
 
-enum gnn_status gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out, struct gnn_err *err)
+/* One table: a row for each place, named by the keys of `rows`, and a column for each metric. */
+static void put_across(const struct gnn_paper_figure *figure, FILE *out)
 {
-    if (figure->about.layout[0] != '\0')
-        GNN_TRY(gnn_figure_across(figure, out, err));
-    else
-        put_tables(figure, out);
+    struct gnn_figure_place place = {.series = 0};
+    char text[GNN_AXIS_LABEL];
+    (void)fputs("\n|", out);
+    for (uint32_t i = 0; i < figure->row_key_count; i++)
+        (void)fprintf(out, " %s |", figure->row_keys[i] < 0 ? "series" : figure->axes[figure->row_keys[i]].key);
+    for (uint32_t m = 0; m < figure->metric_count; m++)
+        (void)fprintf(out, " %s |", figure->metrics[m]);
+    (void)fputs("\n|", out);
+    for (uint32_t i = 0; i < figure->row_key_count + figure->metric_count; i++)
+        (void)fputs("---|", out);
+    (void)fputc('\n', out);
+    do {
+        if (!has_value(figure, place.series, place.at))
+            continue;
+        (void)fputc('|', out);
+        for (uint32_t i = 0; i < figure->row_key_count; i++) {
+            const int32_t key = figure->row_keys[i];
+            (void)fprintf(out, " %s |",
+                          key < 0 ? figure->series[place.series].name
+                                  : gnn_axis_label(figure, (uint32_t)key, place.at[key], text));
+        }
+        for (uint32_t m = 0; m < figure->metric_count; m++)
+            put_value(figure, m, place.series, place.at, out);
+        (void)fputc('\n', out);
+    } while (gnn_figure_next_place(figure, &place));
+}
+
+void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
+{
+    (figure->about.layout[0] != '\0' ? put_across : put_tables)(figure, out);
     if (figure->about.published[0] != '\0')
         (void)fputs("\n[in brackets: as published]\n", out);
-    return GNN_OK;
 }
 
 /* ---- CSV ---- */
@@ -122,8 +175,7 @@ static void put_row(const struct gnn_paper_figure *figure, uint32_t series, cons
     }
 }
 
-static void put_csv(const struct gnn_paper_figure *figure, const struct gnn_figure_place *places, uint32_t count,
-                    FILE *out)
+static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
 {
     (void)fputs("series,", out);
     for (uint32_t a = 0; a < figure->axis_count; a++)
@@ -135,26 +187,23 @@ static void put_csv(const struct gnn_paper_figure *figure, const struct gnn_figu
                       name);
     }
     (void)fputc('\n', out);
-    for (uint32_t i = 0; i < count; i++)
-        put_row(figure, places[i].series, places[i].at, out);
+    struct gnn_figure_place place = {.series = 0};
+    do
+        if (has_value(figure, place.series, place.at))
+            put_row(figure, place.series, place.at, out);
+    while (gnn_figure_next_place(figure, &place));
 }
 
 enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
 {
     char path[PATH_BYTES];
-    struct gnn_figure_place *places;
-    uint32_t count;
     GNN_TRY(gnn_make_dirs(dir, err));
     (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->id);
-    GNN_TRY(gnn_figure_places(figure, &places, &count, err));
     FILE *const file = fopen(path, "we");
-    if (file == NULL) {
-        free(places);
+    if (file == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
                         strerror(errno));
-    }
-    put_csv(figure, places, count, file);
-    free(places);
+    put_csv(figure, file);
     const bool bad = ferror(file) != 0;
     if (fclose(file) != 0 || bad)
         return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s: %s", path, strerror(errno));
@@ -184,15 +233,8 @@ static void say(struct caption *c, const char *format, ...)
 /* Names the profile's figures that are assumed, those that its file marks so. */
 static void say_assumed(struct caption *c, const char *profile)
 {
-    char path[PATH_BYTES + GNN_NAME_MAX];
-    struct gnn_data_dirs found;
-    struct gnn_ini *ini = NULL;
+    struct gnn_ini *const ini = gnn_run_profile_file(profile);
     uint32_t count = 0;
-    gnn_data_dirs(&found);
-    for (const char *const *dir = found.dirs; *dir != NULL && ini == NULL; dir++) {
-        (void)snprintf(path, sizeof path, "%s/%s.ini", *dir, profile);
-        (void)!gnn_ini_open(path, &ini, NULL);
-    }
     for (uint32_t s = 0; ini != NULL && s < gnn_ini_section_count(ini); s++)
         for (uint32_t i = 0; i < gnn_ini_section(ini, s)->entry_count; i++) {
             const struct gnn_ini_entry *const entry = &gnn_ini_section(ini, s)->entries[i];
@@ -400,20 +442,6 @@ static void say_trust(struct caption *c, const struct gnn_paper_figure *figure)
         say(c, ". Note: %s", notes);
 }
 
-/* How many runs are behind a value. */
-static void say_runs(struct caption *c, const struct gnn_paper_figure *figure, uint32_t most)
-{
-    const char *const average = figure->about.average[0] != '\0' ? "Mean" : "Median";
-    if (figure->about.over[0] != '\0')
-        say(c, ". %s and range over %s", average, figure->about.over);
-    if (most <= 1)
-        say(c, ". One run per configuration");
-    else if (figure->about.over[0] != '\0')
-        say(c, ". Up to %u runs per configuration", most);
-    else
-        say(c, ". %s and range of up to %u runs per configuration", average, most);
-}
-
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
     struct caption c = {.text = text, .bytes = text_bytes};
@@ -439,7 +467,13 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", extrapolated_from);
     if (figure->put_over[0] != '\0')
         say(&c, ". All runs with %s", figure->put_over);
-    say_runs(&c, figure, most);
+    const char *const average = figure->about.average[0] != '\0' ? "Mean" : "Median";
+    if (figure->about.over[0] != '\0')
+        say(&c, ". %s and range over %s", average, figure->about.over);
+    if (most > 1)
+        say(&c, ". %s and range of up to %u runs per configuration", average, most);
+    else
+        say(&c, ". One run per configuration");
     say_trust(&c, figure);
     say_words(&c, figure);
     if (figure->about.published[0] != '\0')

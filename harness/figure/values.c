@@ -175,40 +175,26 @@ struct pool {
     const char *word;
 };
 
-static void lose(struct pool *pool, enum gnn_value_state state, const char *word)
-{
-    if (pool->lost++ > 0)
-        return;
-    pool->state = state;
-    pool->word = word;
-}
-
-/* Adds the values of a configuration's runs, or the word in place of them. A run that ended without a number may have
- * values of its epochs before the end; runs that ended ok do not count then. */
+/* Adds the values of a configuration's runs, or else the word in place of them. Of runs that ended without a number,
+ * epochs before the end may have values. Runs that ended ok do not count then. */
 static void add_cell(const struct gnn_paper_figure *figure, const char *metric, const struct gnn_figure_cell *cell,
                      const struct gnn_value_source *source, struct pool *pool)
 {
-    enum gnn_value_state state;
+    const bool refused = figure->job->cells[cell - figure->cells].refusal[0] != '\0';
     const uint32_t before = pool->count;
-    if (figure->job->cells[cell - figure->cells].refusal[0] != '\0') {
-        lose(pool, GNN_VALUE_WORD, "N/A");
-        return;
-    }
-    if (cell->run_count == 0) {
-        lose(pool, GNN_VALUE_MISSING, "not run");
-        return;
-    }
-    const char *const word = gnn_figure_metric_is(figure, metric, gnn_metric_of_end)
-                                 ? NULL
-                                 : word_of(&cell->runs[cell->run_count - 1], &state);
-    for (uint32_t r = 0; r < cell->run_count && pool->count < VALUES_MAX; r++) {
-        const struct gnn_run_record *const run = &cell->runs[r];
-        if ((word == NULL || run->status != GNN_RUN_OK) &&
-            gnn_figure_metric_of(figure, run, metric, cell->at, source, &pool->values[pool->count]) == GNN_VALUE_KNOWN)
+    enum gnn_value_state state = refused ? GNN_VALUE_WORD : GNN_VALUE_MISSING;
+    const char *word = refused ? "N/A" : cell->run_count == 0 ? "not run" : NULL;
+    if (word == NULL && !gnn_metric_of_end(metric))
+        word = word_of(&cell->runs[cell->run_count - 1], &state);
+    for (uint32_t r = 0; r < cell->run_count && pool->count < VALUES_MAX; r++)
+        if ((word == NULL || cell->runs[r].status != GNN_RUN_OK) &&
+            gnn_figure_metric_of(figure, &cell->runs[r], metric, cell->at, source, &pool->values[pool->count]) ==
+                GNN_VALUE_KNOWN)
             pool->count++;
-    }
-    if (pool->count == before)
-        lose(pool, word != NULL ? state : GNN_VALUE_MISSING, word != NULL ? word : "unknown");
+    if (pool->count > before || pool->lost++ > 0)
+        return;
+    pool->state = word != NULL ? state : GNN_VALUE_MISSING;
+    pool->word = word != NULL ? word : "unknown";
 }
 
 /* The median of the values, their mean, or how many runs there are. */
@@ -300,7 +286,7 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
     const bool seconds = strcmp(metric, GNN_METRIC_TARGET_S) == 0;
     if (seconds || strcmp(metric, GNN_METRIC_TARGET_EPOCHS) == 0)
         return until_target(figure, seconds, series, at);
-    if (training != NULL && gnn_figure_metric_is(figure, metric, gnn_metric_of_accuracy))
+    if (training != NULL && gnn_metric_of_accuracy(metric))
         return value_of(figure, metric, training);
     return value_of(figure, metric, gnn_figure_find(figure, series, at));
 }

@@ -2,7 +2,6 @@
 #include "harness/run/parameter.h"
 
 #include "harness/base/data_dirs.h"
-#include "harness/base/ini.h"
 #include "harness/world/profile.h"
 
 #include <math.h>
@@ -16,60 +15,46 @@ bool gnn_run_parameter_known(const char *key)
     return known;
 }
 
-/* Copies the value of KEY=VALUE from a list of changes. Returns false if the list does not have the key. */
-static bool find_change(const char *changes, const char *key, char *text, size_t text_bytes)
+/* Returns the text behind KEY= in a list of changes; NULL: the list does not have the key. */
+static const char *find_change(const char *changes, const char *key)
 {
     const size_t length = strlen(key);
-    for (const char *at = changes; at != NULL && *at != '\0'; at += strcspn(at, ",| "), at += strspn(at, ",| "))
-        if (strncmp(at, key, length) == 0 && at[length] == '=') {
-            (void)snprintf(text, text_bytes, "%.*s", (int)strcspn(at + length + 1, ",| "), at + length + 1);
-            return true;
-        }
-    return false;
+    const char *at = changes != NULL ? strstr(changes, key) : NULL;
+    while (at != NULL && at[length] != '=')
+        at = strstr(at + 1, key);
+    return at != NULL ? at + length + 1 : NULL;
 }
 
-/* Opens the profile's file, which is named by its path or found by its name; NULL: there is none. */
-static struct gnn_ini *open_file(const char *profile)
+struct gnn_ini *gnn_run_profile_file(const char *profile)
 {
     char path[GNN_DATA_DIR_BYTES + GNN_NAME_MAX + 8];
     struct gnn_data_dirs found;
     struct gnn_ini *ini = NULL;
-    if (strchr(profile, '/') != NULL) {
-        (void)!gnn_ini_open(profile, &ini, NULL);
-        return ini;
-    }
     gnn_data_dirs(&found);
-    for (const char *const *dir = found.dirs; *dir != NULL && ini == NULL; dir++) {
+    if (strchr(profile, '/') != NULL)
+        (void)!gnn_ini_open(profile, &ini, NULL);
+    for (const char *const *dir = found.dirs; *dir != NULL && profile[0] != '\0' && ini == NULL; dir++) {
         (void)snprintf(path, sizeof path, "%s/%s.ini", *dir, profile);
         (void)!gnn_ini_open(path, &ini, NULL);
     }
     return ini;
 }
 
-/* Returns the text of "section.key" in the file, or "". */
-static const char *text_in(const struct gnn_ini *ini, const char *key)
-{
-    const size_t length = strcspn(key, ".");
-    for (uint32_t s = 0; s < gnn_ini_section_count(ini); s++) {
-        const struct gnn_ini_section *const section = gnn_ini_section(ini, s);
-        if (strncmp(section->name, key, length) != 0 || section->name[length] != '\0')
-            continue;
-        const struct gnn_ini_entry *const entry = gnn_ini_find(section, key + length + 1);
-        return entry != NULL ? entry->value : "";
-    }
-    return "";
-}
-
 double gnn_run_parameter(const char *profile, const char *changes, const char *key)
 {
-    char text[GNN_NAME_MAX];
+    const char *const change = find_change(changes, key);
+    const size_t length = strcspn(key, ".");
+    double value = (double)NAN;
     bool known;
-    if (find_change(changes, key, text, sizeof text))
-        return gnn_profile_parameter(key, text, &known);
-    struct gnn_ini *const ini = profile[0] != '\0' && gnn_run_parameter_known(key) ? open_file(profile) : NULL;
-    if (ini == NULL)
-        return (double)NAN;
-    const double value = gnn_profile_parameter(key, text_in(ini, key), &known);
+    if (change != NULL)
+        return gnn_profile_parameter(key, change, &known);
+    struct gnn_ini *const ini = gnn_run_profile_file(profile);
+    for (uint32_t s = 0; ini != NULL && s < gnn_ini_section_count(ini); s++) {
+        const struct gnn_ini_section *const section = gnn_ini_section(ini, s);
+        const bool is_named = strncmp(section->name, key, length) == 0 && section->name[length] == '\0';
+        const struct gnn_ini_entry *const entry = is_named ? gnn_ini_find(section, key + length + 1) : NULL;
+        value = entry != NULL ? gnn_profile_parameter(key, entry->value, &known) : value;
+    }
     gnn_ini_close(ini);
     return value;
 }

@@ -452,7 +452,7 @@ double gnn_profile_parameter(const char *key, const char *text, bool *key_known)
             strcmp(field->key, dot + 1) != 0 || field->unit == UNIT_TEXT)
             continue;
         *key_known = true;
-        if (!gnn_profile_value(field->unit, text, strcspn(text, " \t"), &value))
+        if (!gnn_profile_value(field->unit, text, strcspn(text, " \t,|"), &value))
             return (double)NAN;
         return (double)value / (divisors[field->unit] > 0 ? divisors[field->unit] : 1);
     }

@@ -329,14 +329,6 @@ void gnn_job_close(struct gnn_job *job)
     free(job);
 }
 
-bool gnn_job_has_key(const struct gnn_job *job, const char *key)
-{
-    for (uint32_t i = 0; i < job->count; i++)
-        if (gnn_kv_get(&job->cells[i].choices, key) != NULL)
-            return true;
-    return false;
-}
-
 void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
 {
     const bool is_parameter = strchr(key, '.') != NULL;

@@ -43,9 +43,6 @@ GNN_MUST_CHECK enum gnn_status gnn_job_open(const char *path, const struct gnn_j
                                             struct gnn_job **out, struct gnn_err *err);
 void gnn_job_close(struct gnn_job *job); /* accepts NULL */
 
-/* Returns whether a case has the key. */
-bool gnn_job_has_key(const struct gnn_job *job, const char *key);
-
 /* Removes every case whose value of `key` is not among `values`. A case without the key stays if the key is a system's
  * parameter, which other systems lack. It is removed if the key is an option of a run. */
 void gnn_job_keep(struct gnn_job *job, const char *key, const struct gnn_grid_values *values);
