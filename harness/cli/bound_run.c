@@ -77,11 +77,11 @@ void gnn_bound_source_close(struct gnn_bound_source *source)
     *source = (struct gnn_bound_source){.world = NULL};
 }
 
-enum gnn_status gnn_bound_profile(const char *name, struct gnn_profile **out, struct gnn_err *err)
+enum gnn_status gnn_bound_profile(const char *name, const char *changes, struct gnn_profile **out, struct gnn_err *err)
 {
     struct gnn_data_dirs found;
     gnn_data_dirs(&found);
-    return gnn_profile_open(name, found.dirs, out, err);
+    return gnn_profile_open_changed(name, changes, found.dirs, out, err);
 }
 
 /* ---- a recorded run ---- */
@@ -116,7 +116,7 @@ static enum gnn_status device_bytes(const struct gnn_run_record *run, const stru
     if (!gnn_compute_is_modelled(config) || length < 4 || strcmp(config->compute + length - 4, "/gpu") != 0)
         return GNN_OK;
     (void)snprintf(name, sizeof name, "%.*s", (int)(length - strlen("model:") - 4), config->compute + strlen("model:"));
-    GNN_TRY(gnn_bound_profile(name, &profile, err));
+    GNN_TRY(gnn_bound_profile(name, config->profile_set, &profile, err));
     *out = gnn_mul_bytes(profile->gpu.memory_bytes, profile->gpu.devices);
     gnn_profile_close(profile);
     return GNN_OK;

@@ -32,8 +32,10 @@ GNN_MUST_CHECK enum gnn_status gnn_bound_source_open(const struct gnn_run_config
                                                      struct gnn_err *err);
 void gnn_bound_source_close(struct gnn_bound_source *source); /* accepts a zeroed one */
 
-/* Opens the profile of that name in the profile directories. Returns errors of gnn_profile_open(). */
-GNN_MUST_CHECK enum gnn_status gnn_bound_profile(const char *name, struct gnn_profile **out, struct gnn_err *err);
+/* Opens the profile of that name in the profile directories with the changes of --profile-set. Returns errors of
+ * gnn_profile_open_changed(). */
+GNN_MUST_CHECK enum gnn_status gnn_bound_profile(const char *name, const char *changes, struct gnn_profile **out,
+                                                 struct gnn_err *err);
 
 enum { GNN_BOUND_WHY_BYTES = 200 };
 

@@ -123,7 +123,7 @@ static enum gnn_status bound_of_workload(const struct bound_config *c, struct gn
     struct gnn_bound_source source;
     struct gnn_profile *profile = NULL;
     if (c->run.profile[0] != '\0')
-        GNN_TRY(gnn_bound_profile(c->run.profile, &profile, err));
+        GNN_TRY(gnn_bound_profile(c->run.profile, c->run.profile_set, &profile, err));
     enum gnn_status status = gnn_bound_source_open(&c->run, &room, &source, err);
     if (status == GNN_OK) {
         status = show(c, &source, profile, err);

@@ -26,6 +26,9 @@ static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *co
         } else if (strcmp(args.name, "set") == 0) {
             GNN_TRY(gnn_args_value(&args, &value, err));
             GNN_TRY(gnn_run_config_set(config, value, err));
+        } else if (strcmp(args.name, "profile-set") == 0) {
+            GNN_TRY(gnn_args_value(&args, &value, err));
+            GNN_TRY(gnn_run_config_change(config, value, err));
         } else {
             GNN_TRY(gnn_args_set(&args, gnn_run_options, config, &known, err));
         }

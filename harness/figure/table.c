@@ -303,6 +303,11 @@ static const char *profile_of(const struct gnn_run_record *run)
     return run->profile;
 }
 
+static const char *changes_of(const struct gnn_run_record *run)
+{
+    return gnn_kv_get(&run->config, "profile-set");
+}
+
 static const char *costs_of(const struct gnn_run_record *run)
 {
     return run->profile[0] != '\0' ? gnn_kv_get(&run->config, "costs") : NULL;
@@ -457,6 +462,7 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ", profile ", profile_of);
     if (run->profile[0] != '\0')
         say_assumed(&c, run->profile);
+    say_all(&c, figure, ", profile changed: ", changes_of);
     say(&c, ", scale 1/%u", figure->scale_divisor);
     say_all(&c, figure, ", ", fio_of);
     say_all(&c, figure, ", bytes per read ", read_size_of);

@@ -183,10 +183,8 @@ static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, 
 {
     static const struct {
         const char *digest, *option;
-    } causes[] = {{"dataset.digest", "dataset"},
-                  {"dataset.digest", "scale"},
-                  {"dataset.digest", "dim"},
-                  {"profile.digest", "profile"},
+    } causes[] = {{"dataset.digest", "dataset"}, {"dataset.digest", "scale"},       {"dataset.digest", "dim"},
+                  {"profile.digest", "profile"}, {"profile.digest", "profile-set"}, {"costs.digest", "profile-set"},
                   {"costs.digest", "compute"}};
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         if (strcmp(causes[i].digest, digest) == 0 && differ(gnn_kv_get(&l->lists[l->first[s]], causes[i].option),

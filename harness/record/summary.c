@@ -472,6 +472,9 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
         say(text, text_bytes, "compute %s", run->compute[0] == '\0' ? "unknown" : run->compute);
     if (run->profile[0] != '\0')
         say(text, text_bytes, "profile %s", run->profile);
+    const char *const changes = gnn_kv_get(&run->config, "profile-set");
+    if (changes != NULL && changes[0] != '\0')
+        say(text, text_bytes, "profile changed: %s", changes);
     const char *const costs = gnn_kv_get(&run->config, "costs");
     if (costs != NULL && run->profile[0] != '\0')
         say(text, text_bytes, "costs %s", costs);

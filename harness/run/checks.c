@@ -8,6 +8,7 @@
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/tensor/group.h"
+#include "harness/world/profile.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -78,6 +79,17 @@ static enum gnn_status check_measured(const struct gnn_run_config *config, const
                         "--profile %s: a profile requires --world simulated; for measured storage with a modelled "
                         "accelerator use --compute model:%s",
                         config->profile, config->profile);
+    if (config->profile_set[0] != '\0' && !gnn_compute_is_modelled(config))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--profile-set %s: this run has no profile; add --world simulated, or --compute model:PROFILE",
+                        config->profile_set);
+    static const char *const unused[] = {"machine", "storage", "cpu"};
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        if (gnn_profile_changes_section(config->profile_set, unused[i]))
+            return gnn_fail(err, GNN_EUSAGE,
+                            "--profile-set %s: parameters of [%s] have no effect in the measured world; add --world "
+                            "simulated, or leave them out",
+                            config->profile_set, unused[i]);
     if (!gnn_run_costs_are_ideal(config))
         return gnn_fail(err, GNN_EUSAGE, "--costs %s: of a simulated machine; add --world simulated, or leave it out",
                         config->costs);
@@ -269,6 +281,9 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     if (faults.die_rank >= config->workers)
         return gnn_fail(err, GNN_EUSAGE, "--fault die-rank=%u: the last of --workers %u is %u", faults.die_rank,
                         config->workers, config->workers - 1);
+    if (gnn_run_costs_are_ideal(config) && gnn_profile_changes_section(config->profile_set, "released"))
+        return gnn_fail(err, GNN_EUSAGE, "--profile-set %s: parameters of [released] require --costs released",
+                        config->profile_set);
     GNN_TRY(config->world == GNN_WORLD_SIMULATED ? check_simulated(config, err) : check_measured(config, &faults, err));
     GNN_TRY(check_generate(config, err));
     GNN_TRY(check_batches(config, err));

@@ -53,7 +53,8 @@ struct gnn_run_config {
 
     enum gnn_world_kind world;
     char profile[GNN_TEXT_MAX];
-    char costs[GNN_TEXT_MAX]; /* "ideal", or a file with the costs of released programs */
+    char profile_set[GNN_TEXT_MAX]; /* changed parameters, gnn_profile_open_changed; "" = none */
+    char costs[GNN_TEXT_MAX];       /* "ideal", or a file with the costs of released programs */
     char compute[GNN_TEXT_MAX];
     char fault[GNN_TEXT_MAX];     /* harness/run/fault_option.h; "" = none */
     enum gnn_precision precision; /* precision of a GPU's products */
@@ -90,6 +91,11 @@ void gnn_run_config_defaults(struct gnn_run_config *config);
 /* Appends "system.key=value". GNN_EUSAGE: it is malformed, or there are too many. gnn_system_configure checks the
  * key. */
 GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *text, struct gnn_err *err);
+
+/* Appends a list of changes "SECTION.KEY=VALUE,..." to --profile-set. GNN_EUSAGE: the list is too long.
+ * gnn_machine_resolve checks the changes. */
+GNN_MUST_CHECK enum gnn_status gnn_run_config_change(struct gnn_run_config *config, const char *changes,
+                                                     struct gnn_err *err);
 
 /* Returns whether --compute is a model. Nothing is computed then: loss and accuracy stay unknown. */
 bool gnn_compute_is_modelled(const struct gnn_run_config *config);

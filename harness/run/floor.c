@@ -24,7 +24,8 @@ static struct gnn_profile *find_profile(const struct gnn_run_config *config)
     struct gnn_profile *profile = NULL;
     struct gnn_err cause = {0};
     gnn_data_dirs(&found);
-    const enum gnn_status status = gnn_profile_open(name, found.dirs, &profile, &cause);
+    const char *const changes = config->world == GNN_WORLD_SIMULATED ? config->profile_set : "";
+    const enum gnn_status status = gnn_profile_open_changed(name, changes, found.dirs, &profile, &cause);
     if (status != GNN_OK && status != GNN_EUSAGE) /* it is there, and no profile */
         gnn_log_warn("%s; the record will have no floor", cause.message);
     return profile;

@@ -11,15 +11,24 @@
 /* A mini-batch has no work for more (--compute-threads 0). */
 enum { COMPUTE_THREADS_BY_RULE = 16 };
 
-/* Opens a profile from where data files are found; `option` ("--profile") stands before what is wrong with the name. */
-static enum gnn_status open_profile(const char *option, const char *name, struct gnn_profile **out, struct gnn_err *err)
+_Static_assert((int)GNN_TEXT_MAX <= (int)GNN_PROFILE_CHANGES_MAX, "a profile holds the changes of a run");
+
+/* Opens a profile from where data files are found, with the run's changes. `option` ("--profile") begins messages about
+ * the name. */
+static enum gnn_status open_profile(const struct gnn_run_config *config, const char *option, const char *name,
+                                    struct gnn_profile **out, struct gnn_err *err)
 {
     struct gnn_data_dirs found;
     struct gnn_err cause = {0};
     if (name[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: no profile named; `oocgnn list profiles` has them", option);
     gnn_data_dirs(&found);
-    const enum gnn_status status = gnn_profile_open(name, found.dirs, out, &cause);
+    enum gnn_status status = gnn_profile_open(name, found.dirs, out, &cause);
+    if (status == GNN_OK && config->profile_set[0] != '\0') { /* again, so that its messages are about the changes */
+        gnn_profile_close(*out);
+        option = "--profile-set";
+        status = gnn_profile_open_changed(name, config->profile_set, found.dirs, out, &cause);
+    }
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: %s", option, cause.message);
 }
 
@@ -28,7 +37,7 @@ enum gnn_status gnn_machine_open_profile(const struct gnn_run_config *config, co
 {
     struct gnn_data_dirs found;
     struct gnn_err cause = {0};
-    GNN_TRY(open_profile(option, name, out, err));
+    GNN_TRY(open_profile(config, option, name, out, err));
     if (gnn_run_costs_are_ideal(config))
         return GNN_OK;
     gnn_data_dirs(&found);
@@ -68,7 +77,7 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
                                      struct gnn_err *err)
 {
     struct gnn_profile *opened;
-    GNN_TRY(open_profile("--compute model", profile, &opened, err));
+    GNN_TRY(open_profile(config, "--compute model", profile, &opened, err));
     const bool has_gpu = opened->gpu.present;
     gnn_profile_close(opened);
     if (gpu && named && !has_gpu)

@@ -143,6 +143,10 @@ const struct gnn_option gnn_run_options[] = {
            .help = "World of the run: `measured` on this machine, or `simulated` on the machine of a profile"),
     OPTION(MOST_USED, "profile", TEXT, profile, "", .unit = "NAME",
            .help = "Hardware profile of the simulated world; `oocgnn list profiles` prints the names"),
+    OPTION(MACHINE, "profile-set", TEXT, profile_set, "", .unit = "KEY=VALUE,...",
+           .help = "Change parameters of the profile for this run: storage.read_iops=3000/s in the units of its file "
+                   "(workloads/hardware/README.md), or storage.read_iops=x0.5 for half of its value; may be given "
+                   "several times. In the measured world it changes the model of --compute."),
     OPTION(MACHINE, "costs", TEXT, costs, "ideal", .unit = "ideal|released|FILE",
            .help = "Costs in the simulated world: `ideal` counts what the designs need; `released` adds what the "
                    "papers' programs spend in their languages and libraries; or a file like those in "
@@ -236,6 +240,16 @@ enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *te
         return gnn_fail(err, GNN_EUSAGE, "--set %s: more than %d settings", text, GNN_SETS_MAX);
     memcpy(config->sets[config->set_count++], text, strlen(text) + 1);
     return GNN_OK;
+}
+
+enum gnn_status gnn_run_config_change(struct gnn_run_config *config, const char *changes, struct gnn_err *err)
+{
+    const size_t at = strlen(config->profile_set), room = sizeof config->profile_set - at;
+    const int length = snprintf(config->profile_set + at, room, "%s%s", at > 0 ? "," : "", changes);
+    if (length >= 0 && (size_t)length < room)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "--profile-set %.40s...: all changes together have more than %d characters",
+                    changes, GNN_TEXT_MAX - 1);
 }
 
 uint32_t gnn_run_dim(const struct gnn_run_config *config)

@@ -18,11 +18,11 @@
 
 enum { PATH_BYTES = 1024 };
 
-static enum gnn_status open_file(const char *path, struct gnn_profile **out, struct gnn_err *err)
+static enum gnn_status open_file(const char *path, const char *changes, struct gnn_profile **out, struct gnn_err *err)
 {
     char *text = NULL;
     GNN_TRY(gnn_profile_read_text(path, &text, err));
-    const enum gnn_status status = gnn_profile_parse(path, text, out, err);
+    const enum gnn_status status = gnn_profile_parse_changed(path, text, changes, out, err);
     free(text);
     return status;
 }
@@ -37,7 +37,7 @@ static void scan_file(void *ctx, const char *path, const char *name)
     const struct scan *const scan = ctx;
     struct gnn_profile *profile = NULL;
     (void)name;
-    if (open_file(path, &profile, NULL) != GNN_OK)
+    if (open_file(path, "", &profile, NULL) != GNN_OK)
         return;
     scan->fn(scan->ctx, path, profile);
     gnn_profile_close(profile);
@@ -93,15 +93,15 @@ static enum gnn_status not_found(const struct lookup *lookup, const char *const 
                     here ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
 }
 
-static enum gnn_status find_machine(const char *name, const char *const *search_dirs, struct gnn_profile **out,
-                                    struct gnn_err *err)
+static enum gnn_status find_machine(const char *name, const char *changes, const char *const *search_dirs,
+                                    struct gnn_profile **out, struct gnn_err *err)
 {
     struct lookup *lookup;
     GNN_NEW(lookup, 1, err, "the search for profile %s", name);
     lookup->name = name;
     enum gnn_status status = gnn_profile_scan(search_dirs, look, lookup, err);
     if (status == GNN_OK && lookup->path[0] != '\0')
-        status = open_file(lookup->path, out, err);
+        status = open_file(lookup->path, changes, out, err);
     else if (status == GNN_OK)
         status = not_found(lookup, search_dirs, err);
     free(lookup->known);
@@ -112,15 +112,21 @@ static enum gnn_status find_machine(const char *name, const char *const *search_
 enum gnn_status gnn_profile_open(const char *name, const char *const *search_dirs, struct gnn_profile **out,
                                  struct gnn_err *err)
 {
+    return gnn_profile_open_changed(name, "", search_dirs, out, err);
+}
+
+enum gnn_status gnn_profile_open_changed(const char *name, const char *changes, const char *const *search_dirs,
+                                         struct gnn_profile **out, struct gnn_err *err)
+{
     if (strchr(name, '/') != NULL)
-        return open_file(name, out, err);
+        return open_file(name, changes, out, err);
     for (const char *const *dir = search_dirs; *dir != NULL; dir++) {
         char path[PATH_BYTES];
         const int wrote = snprintf(path, sizeof path, "%s/%s.ini", *dir, name);
         if (wrote >= 0 && (size_t)wrote < sizeof path && (access(path, F_OK) == 0 || errno != ENOENT))
-            return open_file(path, out, err);
+            return open_file(path, changes, out, err);
     }
-    return find_machine(name, search_dirs, out, err);
+    return find_machine(name, changes, search_dirs, out, err);
 }
 
 static enum gnn_status add_costs_of(struct gnn_profile *profile, const char *path, struct gnn_err *err)

@@ -11,7 +11,7 @@
 #include "harness/oocgnn.h"
 #include "harness/world/world.h"
 
-enum { GNN_PROFILE_SIZES_MAX = 16, GNN_PROFILE_DEPTHS_MAX = 16 };
+enum { GNN_PROFILE_SIZES_MAX = 16, GNN_PROFILE_DEPTHS_MAX = 16, GNN_PROFILE_CHANGES_MAX = 256 };
 enum { GNN_PROFILE_KERNEL = 6018 }; /* kernel of a profile that names none: the last whose rules are modelled */
 
 /* One device under a closed loop. read_ps[s][d] is the time between two completions, in picoseconds, with `depth[d]`
@@ -31,6 +31,7 @@ struct gnn_profile_storage {
     uint32_t depth[GNN_PROFILE_DEPTHS_MAX];     /* ascending, the first is 1 */
     uint64_t read_ps[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
     uint64_t scattered_ps[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX]; /* 0 for a size: as read_ps */
+    uint64_t read_latency_ps, read_iops, read_bytes_per_s; /* what read_ps was filled from; unused with fio's grid */
     uint64_t write_latency_ns;
     uint64_t write_bytes_per_s; /* of one device */
     uint64_t write_iops;
@@ -106,16 +107,18 @@ struct gnn_profile_bus {
 };
 
 struct gnn_profile {
-    char name[GNN_NAME_MAX];       /* of the file, without ".ini" */
-    char machine_id[GNN_NAME_MAX]; /* value of `--profile` for a paper's machine */
-    char title[128];               /* description for users */
-    char digest[40];               /* hash of the file and its costs: stored with every run */
-    char costs_digest[40];         /* hash of the file that gnn_profile_add_costs read; "": costs are ideal */
-    uint64_t calibrated_s;         /* seconds since 1970 (UTC) at which `oocgnn calibrate` measured it; 0: not known */
-    uint32_t kernel;               /* 1000 x major + minor of the Linux whose page cache rules apply */
-    uint64_t memory_bytes;         /* memory of a run without a memory limit */
-    uint64_t process_bytes;        /* code, libraries and heap of the harness itself, part of the memory limit */
-    uint64_t clock_hz;             /* nominal clock of a core */
+    char name[GNN_NAME_MAX];               /* of the file, without ".ini" */
+    char machine_id[GNN_NAME_MAX];         /* value of `--profile` for a paper's machine */
+    char title[128];                       /* description for users */
+    char digest[40];                       /* hash of the file, its costs and the changes: stored with every run */
+    char costs_digest[40];                 /* hash of the file that gnn_profile_add_costs read; "": costs are ideal */
+    char changes[GNN_PROFILE_CHANGES_MAX]; /* see gnn_profile_open_changed; "": none */
+    uint64_t assumed[2];                   /* set of parameters, see gnn_profile_next_assumed */
+    uint64_t calibrated_s;  /* seconds since 1970 (UTC) at which `oocgnn calibrate` measured it; 0: not known */
+    uint32_t kernel;        /* 1000 x major + minor of the Linux whose page cache rules apply */
+    uint64_t memory_bytes;  /* memory of a run without a memory limit */
+    uint64_t process_bytes; /* code, libraries and heap of the harness itself, part of the memory limit */
+    uint64_t clock_hz;      /* nominal clock of a core */
     struct gnn_profile_storage storage;
     struct gnn_profile_cpu cpu;
     struct gnn_profile_compute host, gpu;
@@ -131,8 +134,27 @@ GNN_MUST_CHECK enum gnn_status gnn_profile_open(const char *name, const char *co
                                                 struct gnn_profile **out, struct gnn_err *err);
 void gnn_profile_close(struct gnn_profile *profile); /* accepts NULL */
 
-/* Parses a profile from text, with errors as gnn_profile_open. `path` appears in messages. Its last part without ".ini"
- * is the profile's name, and the file of `costs` is searched in its folder. */
+/* Opens a profile and changes parameters of it. `changes` is a list "SECTION.KEY=VALUE,...". Later changes apply to the
+ * result of earlier ones. A VALUE is in the units of the file, or a factor as x2. Parameters of [released] change when
+ * gnn_profile_add_costs reads them. GNN_EUSAGE also reports a change that is not possible, with similar names or the
+ * unit. Other errors as of gnn_profile_open. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_open_changed(const char *name, const char *changes,
+                                                        const char *const *search_dirs, struct gnn_profile **out,
+                                                        struct gnn_err *err);
+/* Returns whether a list of changes has a parameter of the section. */
+bool gnn_profile_changes_section(const char *changes, const char *section);
+
+/* Writes the next parameter that was not measured on its machine: key "storage.read_latency", value "90us". These are
+ * the times, rates and the readahead that the files mark as assumed, and all times and rates of [released] costs. *at
+ * is 0 at first. Returns false after the last. */
+bool gnn_profile_next_assumed(const struct gnn_profile *profile, uint32_t *at, char key[GNN_NAME_MAX],
+                              char value[GNN_NAME_MAX]);
+
+/* Parses a profile from text and changes it, with errors as gnn_profile_open_changed. `path` appears in messages. Its
+ * last part without ".ini" is the profile's name, and the file of `costs` is searched in its folder. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_parse_changed(const char *path, const char *text, const char *changes,
+                                                         struct gnn_profile **out, struct gnn_err *err);
+/* Does the same without changes. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out,
                                                  struct gnn_err *err);
 

@@ -14,15 +14,15 @@
 enum unit {
     UNIT_COUNT,
     UNIT_BYTES,
-    UNIT_PS,
+    UNIT_PS, /* from here to UNIT_CORES: times and rates */
     UNIT_NS,
     UNIT_PLAIN_US, /* microseconds without a unit, as in rows of the read grid */
     UNIT_RATE,
     UNIT_PER_S,
     UNIT_FLOPS,
+    UNIT_CORES,
     UNIT_HZ,
     UNIT_VERSION,
-    UNIT_CORES,
     UNIT_MOMENT,
     UNIT_TEXT
 };
@@ -37,7 +37,6 @@ enum { GNN_PROFILE_KEYS_MAX = 128 }; /* keys in the table of profile_parse.c */
 /* The parameters as they are read, before they become a profile. */
 struct draft {
     struct gnn_profile profile;
-    uint64_t read_latency_ps, read_iops, read_bytes_per_s;
     char costs[GNN_NAME_MAX];
     char model[128];
 };
@@ -57,6 +56,8 @@ struct parse {
  * major + minor of a version, seconds since 1970. Returns false if the text is not such a value, or not a whole number
  * of these. */
 bool gnn_profile_value(enum unit unit, const char *text, size_t len, uint64_t *out);
+/* Writes and returns the value with the largest unit that is not above it: "2.5us". */
+const char *gnn_profile_format(enum unit unit, uint64_t value, char *text, size_t text_bytes);
 /* Returns a description of the unit for messages: "a size as 512, 128K, 24G". */
 const char *gnn_profile_unit_words(enum unit unit);
 /* Returns GNN_EFORMAT with file, line, key, value and the reason `what`. */

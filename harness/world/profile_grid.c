@@ -124,13 +124,13 @@ enum gnn_status gnn_profile_parse_grid(struct parse *p, const struct gnn_ini_ent
 
 /* Returns the time between two completions. latency is that of a read of one page: a larger one takes its further bytes
  * at the device's bandwidth besides. */
-static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_t depth)
+static uint64_t curve_ps(const struct gnn_profile_storage *st, uint64_t size_bytes, uint32_t depth)
 {
     const unsigned __int128 second = SECOND_PS;
     const uint64_t more = size_bytes > GNN_PAGE_BYTES ? size_bytes - GNN_PAGE_BYTES : 0;
-    const uint64_t latency = (draft->read_latency_ps + (uint64_t)(more * second / draft->read_bytes_per_s)) / depth;
-    const uint64_t by_count = SECOND_PS / draft->read_iops;
-    const uint64_t by_bytes = (uint64_t)(size_bytes * second / draft->read_bytes_per_s);
+    const uint64_t latency = (st->read_latency_ps + (uint64_t)(more * second / st->read_bytes_per_s)) / depth;
+    const uint64_t by_count = SECOND_PS / st->read_iops;
+    const uint64_t by_bytes = (uint64_t)(size_bytes * second / st->read_bytes_per_s);
     return gnn_max_u64(latency, gnn_max_u64(by_count, by_bytes));
 }
 
@@ -149,5 +149,5 @@ void gnn_profile_expand_curve(struct draft *draft)
         storage->depth[storage->depth_count++] = storage->depth_max;
     for (uint32_t s = 0; s < storage->size_count; s++)
         for (uint32_t d = 0; d < storage->depth_count; d++)
-            storage->read_ps[s][d] = curve_ps(draft, storage->size_bytes[s], storage->depth[d]);
+            storage->read_ps[s][d] = curve_ps(storage, storage->size_bytes[s], storage->depth[d]);
 }

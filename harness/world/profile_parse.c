@@ -55,9 +55,9 @@ static const struct field fields[] = {
     {"storage", "stripe", UNIT_BYTES, NEED_ALWAYS, IN_STORAGE(stripe_bytes), 512, BYTES_MAX},
     {"storage", "sector", UNIT_BYTES, NEED_ALWAYS, IN_STORAGE(sector_bytes), 512, 65536},
     {"storage", "depth_max", UNIT_COUNT, NEED_ALWAYS, IN_STORAGE(depth_max), 1, COUNT_MAX},
-    {"storage", "read_latency", UNIT_PS, NEED_CURVE, PLACE(read_latency_ps), 1, SECOND_PS},
-    {"storage", "read_iops", UNIT_PER_S, NEED_CURVE, PLACE(read_iops), 1, SECOND_NS},
-    {"storage", "read_bandwidth", UNIT_RATE, NEED_CURVE, PLACE(read_bytes_per_s), 1, RATE_MAX},
+    {"storage", "read_latency", UNIT_PS, NEED_CURVE, IN_STORAGE(read_latency_ps), 1, SECOND_PS},
+    {"storage", "read_iops", UNIT_PER_S, NEED_CURVE, IN_STORAGE(read_iops), 1, SECOND_NS},
+    {"storage", "read_bandwidth", UNIT_RATE, NEED_CURVE, IN_STORAGE(read_bytes_per_s), 1, RATE_MAX},
     {"storage", "write_latency", UNIT_NS, NEED_ALWAYS, IN_STORAGE(write_latency_ns), 1, SECOND_NS},
     {"storage", "write_iops", UNIT_PER_S, NEED_ALWAYS, IN_STORAGE(write_iops), 1, SECOND_NS},
     {"storage", "write_bandwidth", UNIT_RATE, NEED_ALWAYS, IN_STORAGE(write_bytes_per_s), 1, RATE_MAX},
@@ -146,6 +146,25 @@ static void store(struct draft *draft, const struct field *field, uint64_t value
         memcpy(at, &value, sizeof value);
 }
 
+static uint64_t load(const struct draft *draft, const struct field *field)
+{
+    uint64_t value;
+    uint32_t narrow;
+    memcpy(&narrow, (const char *)draft + field->offset, sizeof narrow);
+    if (field->bytes == sizeof narrow)
+        return narrow;
+    memcpy(&value, (const char *)draft + field->offset, sizeof value);
+    return value;
+}
+
+/* Notes an assumed parameter that a sensitivity analysis changes: sizes and counts are how a machine is built. */
+static void mark_assumed(struct gnn_profile *profile, uint32_t f)
+{
+    const bool timed = fields[f].unit >= UNIT_PS && fields[f].unit <= UNIT_CORES;
+    if (timed || strcmp(fields[f].key, "readahead") == 0)
+        profile->assumed[f / 64] |= UINT64_C(1) << f % 64;
+}
+
 static enum gnn_status parse_field(struct parse *p, const struct field *field, const struct gnn_ini_entry *entry)
 {
     if (field->unit == UNIT_TEXT) {
@@ -163,6 +182,9 @@ static enum gnn_status parse_field(struct parse *p, const struct field *field, c
     if (value < field->min || value > field->max)
         return gnn_profile_refuse(p, entry, value < field->min ? "too small" : "too large");
     store(&p->draft, field, value);
+    const char *const source = entry->value + len + strspn(entry->value + len, " \t");
+    if (p->released || strncmp(source, "assumed", strlen("assumed")) == 0)
+        mark_assumed(&p->draft.profile, (uint32_t)(field - fields));
     return GNN_OK;
 }
 
@@ -262,15 +284,14 @@ static bool is_cost(const struct field *field)
 static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
 {
     for (uint32_t f = 0; f < FIELD_COUNT; f++) {
-        uint64_t value;
         if (!is_cost(&fields[f]) || p->seen[f] || !from->seen[f])
             continue; /* a needed one that is not there was refused */
-        assert(fields[f].bytes == sizeof value);
-        memcpy(&value, (const char *)&from->draft + fields[f].offset, sizeof value);
-        const unsigned __int128 cycles = (unsigned __int128)value * from->draft.profile.clock_hz;
-        value = (uint64_t)((cycles + p->draft.profile.clock_hz / 2) / p->draft.profile.clock_hz);
-        store(&p->draft, &fields[f], value);
+        const unsigned __int128 cycles =
+            (unsigned __int128)load(&from->draft, &fields[f]) * from->draft.profile.clock_hz;
+        store(&p->draft, &fields[f], (uint64_t)((cycles + p->draft.profile.clock_hz / 2) / p->draft.profile.clock_hz));
         p->seen[f] = true;
+        if ((from->draft.profile.assumed[f / 64] >> f % 64 & 1) != 0)
+            mark_assumed(&p->draft.profile, f);
     }
     return GNN_OK;
 }
@@ -303,6 +324,113 @@ static enum gnn_status parse_costs(struct parse *p)
     GNN_TRY(check_needs(&from, NEED_COST));
     GNN_TRY(check_costs_only(&from));
     return scale_costs(p, &from);
+}
+
+/* ---- changes ---- */
+
+static enum gnn_status find_parameter(const struct parse *p, const char *name, uint32_t *f)
+{
+    char known[GNN_NAME_MAX];
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, name);
+    for (*f = 0; *f < FIELD_COUNT; ++*f) {
+        (void)snprintf(known, sizeof known, "%s.%s", fields[*f].section, fields[*f].key);
+        if (strcmp(known, name) == 0)
+            return GNN_OK;
+        gnn_near_miss_offer(&near, known);
+    }
+    return gnn_fail(p->err, GNN_EUSAGE, "%s: a profile has no such parameter%s", name, gnn_near_miss_text(&near));
+}
+
+/* Returns why the parameter cannot be changed in this profile, or NULL. */
+static const char *fixed_because(const struct parse *p, const struct field *field)
+{
+    if (field->unit == UNIT_TEXT || field->unit == UNIT_MOMENT)
+        return "only numbers that a run depends on can be changed";
+    if ((field->need == NEED_GPU || strcmp(field->section, "gpu") == 0) && p->gpu_line == 0)
+        return "the profile has no GPU; choose one with a section [gpu]";
+    if (field->need == NEED_CURVE && p->depths_line != 0)
+        return "the profile has a measured grid of reads instead; choose one without read_depths";
+    return NULL;
+}
+
+/* Parses the new value, or multiplies the present one by "x0.5". */
+static enum gnn_status changed_value(const struct parse *p, uint32_t f, const char *name, const char *text,
+                                     uint64_t *out)
+{
+    const char *const unit = gnn_profile_unit_words(fields[f].unit);
+    char *end = NULL;
+    const double factor = text[0] == 'x' ? strtod(text + 1, &end) : 0;
+    if (text[0] == 'x' ? *end != '\0' || !(factor > 0) || !isfinite(factor)
+                       : !gnn_profile_value(fields[f].unit, text, strlen(text), out))
+        return gnn_fail(p->err, GNN_EUSAGE, "%s=%s: expected %s, or a factor as x0.5", name, text, unit);
+    if (text[0] == 'x' && !p->seen[f])
+        return gnn_fail(p->err, GNN_EUSAGE, "%s=%s: profile %s has no value to multiply; give %s", name, text,
+                        p->draft.profile.name, unit);
+    if (text[0] == 'x')
+        *out = (uint64_t)fmin(round(factor * (double)load(&p->draft, &fields[f])), (double)BYTES_MAX * 64);
+    if (*out < fields[f].min || *out > fields[f].max)
+        return gnn_fail(p->err, GNN_EUSAGE, "%s=%s: too %s for %s", name, text,
+                        *out < fields[f].min ? "small" : "large", unit);
+    return GNN_OK;
+}
+
+/* Makes one change if its turn has come: the clock's before costs are brought to it, [released] ones in their file. */
+static enum gnn_status change(struct parse *p, bool clock, const char *name, const char *text)
+{
+    uint32_t f;
+    uint64_t value = 0;
+    GNN_TRY(find_parameter(p, name, &f));
+    const bool released = strcmp(fields[f].section, released_section) == 0;
+    if (released != p->released || (!released && (strcmp(fields[f].key, "clock") == 0) != clock))
+        return GNN_OK;
+    const char *const why = fixed_because(p, &fields[f]);
+    if (why != NULL)
+        return gnn_fail(p->err, GNN_EUSAGE, "%s=%s: %s", name, text, why);
+    GNN_TRY(changed_value(p, f, name, text, &value));
+    store(&p->draft, &fields[f], value);
+    p->seen[f] = true;
+    return GNN_OK;
+}
+
+static enum gnn_status change_all(struct parse *p, bool clock, const char *changes)
+{
+    char text[GNN_PROFILE_CHANGES_MAX];
+    char *rest = text;
+    (void)snprintf(text, sizeof text, "%s", changes);
+    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
+        char *const sign = strchr(name, '=');
+        if (name[0] != '\0' && sign == NULL)
+            return gnn_fail(p->err, GNN_EUSAGE, "%s: expected SECTION.KEY=VALUE, as in storage.read_iops=3000/s", name);
+        if (sign == NULL)
+            continue;
+        *sign = '\0';
+        GNN_TRY(change(p, clock, name, sign + 1));
+    }
+    return GNN_OK;
+}
+
+bool gnn_profile_changes_section(const char *changes, const char *section)
+{
+    const size_t length = strlen(section);
+    bool found = false;
+    for (const char *at = changes; *at != '\0' && !found; at += strcspn(at, ", "), at += strspn(at, ", "))
+        found = strncmp(at, section, length) == 0 && at[length] == '.';
+    return found;
+}
+
+bool gnn_profile_next_assumed(const struct gnn_profile *profile, uint32_t *at, char key[GNN_NAME_MAX],
+                              char value[GNN_NAME_MAX])
+{
+    struct draft draft = {.profile = *profile};
+    while (*at < FIELD_COUNT && (profile->assumed[*at / 64] >> *at % 64 & 1) == 0)
+        ++*at;
+    if (*at == FIELD_COUNT)
+        return false;
+    const struct field *const field = &fields[(*at)++];
+    (void)snprintf(key, GNN_NAME_MAX, "%s.%s", field->section, field->key);
+    (void)gnn_profile_format(field->unit, load(&draft, field), value, GNN_NAME_MAX);
+    return true;
 }
 
 /* ---- the whole ---- */
@@ -368,14 +496,17 @@ static enum gnn_status set_name(struct parse *p)
     return GNN_OK;
 }
 
-static enum gnn_status parse_all(struct parse *p, const char *text)
+static enum gnn_status parse_all(struct parse *p, const char *text, const char *changes)
 {
     GNN_TRY(set_name(p));
     GNN_TRY(parse_text(p, text));
+    GNN_TRY(change_all(p, true, changes));
     if (p->draft.profile.clock_hz == 0)
         GNN_TRY(check_needs(p, NEED_ALWAYS));
     if (p->draft.costs[0] != '\0')
         GNN_TRY(parse_costs(p));
+    GNN_TRY(change_all(p, false, changes));
+    (void)XXH3_128bits_update(p->hash, changes, strlen(changes));
     return check_whole(p);
 }
 
@@ -396,16 +527,25 @@ static enum gnn_status begin_hash(struct parse *p)
     return GNN_OK;
 }
 
-enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out, struct gnn_err *err)
+enum gnn_status gnn_profile_parse_changed(const char *path, const char *text, const char *changes,
+                                          struct gnn_profile **out, struct gnn_err *err)
 {
     struct parse p = {.path = path, .err = err};
+    if (strlen(changes) >= sizeof p.draft.profile.changes)
+        return gnn_fail(err, GNN_EUSAGE, "%.40s...: more than %d characters", changes, GNN_PROFILE_CHANGES_MAX - 1);
+    memcpy(p.draft.profile.changes, changes, strlen(changes) + 1);
     GNN_TRY(begin_hash(&p));
-    const enum gnn_status status = parse_all(&p, text);
+    const enum gnn_status status = parse_all(&p, text, changes);
     end_hash(&p, p.draft.profile.digest);
     GNN_TRY(status);
     GNN_NEW(*out, 1, err, "%s: %zu bytes", path, sizeof **out);
     **out = p.draft.profile;
     return GNN_OK;
+}
+
+enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out, struct gnn_err *err)
+{
+    return gnn_profile_parse_changed(path, text, "", out, err);
 }
 
 /* ---- [released] costs ---- */
@@ -431,9 +571,14 @@ enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char 
     GNN_TRY(begin_hash(&p));
     enum gnn_status status = parse_text(&p, text);
     GNN_NEXT(status, check_needs(&p, NEED_RELEASED));
+    GNN_NEXT(status, change_all(&p, false, profile->changes));
+    if (gnn_profile_changes_section(profile->changes, released_section))
+        (void)XXH3_128bits_update(p.hash, profile->changes, strlen(profile->changes));
     end_hash(&p, p.draft.profile.costs_digest);
     GNN_TRY(status);
     put_released(profile, &p.draft.profile);
+    for (size_t i = 0; i < sizeof profile->assumed / sizeof *profile->assumed; i++)
+        profile->assumed[i] |= p.draft.profile.assumed[i];
     memcpy(profile->costs_digest, p.draft.profile.costs_digest, sizeof profile->costs_digest);
     return GNN_OK;
 }

@@ -2,7 +2,9 @@
 #include "harness/base/units.h"
 #include "harness/world/profile_draft.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 struct suffix {
@@ -114,6 +116,17 @@ bool gnn_profile_value(enum unit unit, const char *text, size_t len, uint64_t *o
     if (unit == UNIT_MOMENT)
         return parse_moment(text, len, out);
     return unit == UNIT_VERSION ? parse_version(text, len, out) : parse_decimal(text, len, units_of[unit], out);
+}
+
+const char *gnn_profile_format(enum unit unit, uint64_t value, char *text, size_t text_bytes)
+{
+    static const struct suffix sizes[] = {{"", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {NULL, 0}};
+    const struct suffix *const units = unit == UNIT_BYTES ? sizes : units_of[unit], *best = units;
+    assert(units != NULL);
+    for (const struct suffix *u = units; u->text != NULL; u++)
+        best = u->factor <= value ? u : best;
+    (void)snprintf(text, text_bytes, "%.6g%s", (double)value / (double)best->factor, best->text);
+    return text;
 }
 
 const char *gnn_profile_unit_words(enum unit unit)

@@ -413,6 +413,39 @@ static void filling_alone_is_told(void **state)
     }
 }
 
+/* A profile with changed parameters is another machine: time, identity and digest differ, the record has the list. */
+static void a_profile_can_be_changed(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const more[][9] = {{"--system", "gnndrive", NULL},
+                                          {"--system", "gnndrive", "--profile-set", "storage.read_iops=x0.5",
+                                           "--profile-set", "storage.read_latency=1ms", NULL}};
+    json_t *runs[2];
+    for (int i = 0; i < 2; i++) {
+        int exit_status;
+        runs[i] = simulate(t, more[i], &exit_status);
+        assert_int_equal(exit_status, 0);
+    }
+    static const char *const differ[] = {"run.identity", "profile.digest"};
+    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
+        assert_string_not_equal(tiny_runs_text(json_object_get(runs[0], "environment"), differ[i]),
+                                tiny_runs_text(json_object_get(runs[1], "environment"), differ[i]));
+    assert_string_equal(tiny_runs_text(json_object_get(runs[0], "config"), "profile-set"), "");
+    assert_string_equal(tiny_runs_text(json_object_get(runs[1], "config"), "profile-set"),
+                        "storage.read_iops=x0.5,storage.read_latency=1ms");
+    assert_true(json_integer_value(json_object_get(runs[1], "wall_ns")) >
+                json_integer_value(json_object_get(runs[0], "wall_ns")));
+    for (int i = 0; i < 2; i++)
+        json_decref(runs[i]);
+    const char *const told[] = {SIMULATED,       "--dim",       "32",        "--system", "null",
+                                "--profile-set", "cpu.lock=x2", "--no-json", NULL};
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, told, argv);
+    struct process_result r = process_run(argv);
+    assert_non_null(strstr(r.out, " cpu.lock=x2, "));
+    process_free(&r);
+}
+
 static void wrong_words(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -437,6 +470,15 @@ static void wrong_words(void **state)
         {{SIMULATED, "--device-iops", "1000", "--system", "null", NULL}, 4, "device-slowdown"},
         {{SIMULATED, "--costs", "relaesed", "--system", "null", NULL}, 2, "ideal and released"},
         {{"--costs", "released", "--system", "null", NULL}, 2, "--world simulated"},
+        {{SIMULATED, "--profile-set", "storage.read_iop=3000/s", "--system", "null", NULL},
+         2,
+         "storage.read_iop: a profile has no such parameter; did you mean \"storage.read_iops\""},
+        {{SIMULATED, "--profile-set", "storage.read_iops=3000", "--system", "null", NULL}, 2, "expected a rate as"},
+        {{SIMULATED, "--profile-set", "released.step=x2", "--system", "null", NULL}, 2, "require --costs released"},
+        {{"--profile-set", "gpu.memory=x2", "--system", "null", NULL}, 2, "this run has no profile"},
+        {{"--profile-set", "cpu.lock=x2", "--compute", "model:gnndrive-paper", "--system", "null", NULL},
+         2,
+         "parameters of [cpu] have no effect in the measured world"},
         {{SIMULATED, "--device-readahead", "100", "--system", "null", NULL}, 2, "a multiple of 4K"},
         {{SIMULATED, "--device-readahead", "2G", "--system", "null", NULL}, 2, "a multiple of 4K"},
         {{SIMULATED, "--device-readahead", "much", "--system", "null", NULL}, 2, "a multiple of 4K"},
@@ -475,6 +517,7 @@ int main(void)
         cmocka_unit_test(a_part_of_an_epoch_in_phases),
         cmocka_unit_test(a_part_is_sized_as_the_whole),
         cmocka_unit_test(filling_alone_is_told),
+        cmocka_unit_test(a_profile_can_be_changed),
         cmocka_unit_test(wrong_words),
     };
     return cmocka_run_group_tests(tests, tiny_runs_prepare, tiny_runs_tear_down);

@@ -47,6 +47,7 @@ static void keys_run_through_lists_and_ranges(void **state)
         {"fanout", "20 | 20,15", "20 20,15"},
         {"fault", "eio=1e-6,slow=0.01", "eio=1e-6,slow=0.01"},
         {"data", "a,b..c", "a,b..c"},
+        {"profile-set", "cpu.lock=x2,cpu.wake=x2 | cpu.lock=1ns", "cpu.lock=x2,cpu.wake=x2 cpu.lock=1ns"},
         {"system", "null, pygplus", "null pygplus"},
         {"dataset", "../mine", "../mine"},
         {"gnndrive.extractors", "1..4*2", "1 2 4"},
@@ -279,10 +280,19 @@ static void identity_sees_every_option(void **state)
         const char *name, *value;
         bool run, workload; /* whether the identity changes */
     } cases[] = {
-        {"db", "other.db", false, false},          {"json", "yes", false, false},   {"quiet", "yes", false, false},
-        {"trace-loss", "x", false, false},         {"seed", "2", true, true},       {"memory", "1M", true, true},
-        {"system", "gnndrive", true, false},       {"compute", "ref", true, false}, {"dim", "7", true, true},
-        {"profile", "gnndrive-paper", true, true}, {"cold", "no", true, true},      {"time-limit", "3s", true, true},
+        {"db", "other.db", false, false},
+        {"json", "yes", false, false},
+        {"quiet", "yes", false, false},
+        {"trace-loss", "x", false, false},
+        {"seed", "2", true, true},
+        {"memory", "1M", true, true},
+        {"system", "gnndrive", true, false},
+        {"compute", "ref", true, false},
+        {"dim", "7", true, true},
+        {"profile-set", "cpu.lock=x2", true, true},
+        {"profile", "gnndrive-paper", true, true},
+        {"cold", "no", true, true},
+        {"time-limit", "3s", true, true},
     };
     struct gnn_run_config plain, other;
     struct gnn_err err = {0};

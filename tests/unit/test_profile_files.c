@@ -113,6 +113,110 @@ static void test_released_costs(void **state)
     gnn_profile_close(p);
 }
 
+static struct gnn_profile *changed(const char *text, const char *changes)
+{
+    struct gnn_profile *p = NULL;
+    struct gnn_err err = {0};
+    must(gnn_profile_parse_changed("here/toy.ini", text, changes, &p, &err), &err);
+    return p;
+}
+
+/* Values and factors, one after the other; of the clock, the costs that are cycles follow. */
+static void test_parameters_are_changed(void **state)
+{
+    (void)state;
+    struct gnn_profile *const plain = parse("toy.ini", GOOD);
+    struct gnn_profile *p = changed(GOOD, "");
+    struct gnn_err err = {0};
+    assert_memory_equal(p, plain, sizeof *p);
+    gnn_profile_close(p);
+    p = changed(GOOD,
+                "storage.read_iops=3k/s,storage.read_latency=x0.5, storage.devices=x2,storage.devices=x2,cpu.lock=9ns,"
+                "storage.mixed_bandwidth=2MB/s");
+    assert_int_equal(p->storage.read_ps[0][0], UINT64_C(1000000000000) / 3000);
+    assert_int_equal(p->storage.read_latency_ps, 40000000);
+    assert_int_equal(p->storage.devices, 8);
+    assert_int_equal(p->cpu.lock_ns, 9);
+    assert_int_equal(p->storage.mixed_bytes_per_s, 2000000); /* which the file lacks */
+    assert_int_equal(p->cpu.wake_ns, plain->cpu.wake_ns);
+    assert_string_not_equal(p->digest, plain->digest);
+    gnn_profile_close(p);
+    p = changed(GOOD, "released.list_take=x2");
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_LIST_TAKE], 0);
+    must(gnn_profile_parse_costs(p, "costs.ini", RELEASED, &err), &err);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_LIST_TAKE], 2200000);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_LIST_PUT], 700000);
+    must(gnn_profile_parse_costs(plain, "costs.ini", RELEASED, &err), &err);
+    assert_string_not_equal(p->costs_digest, plain->costs_digest);
+    gnn_profile_close(p);
+    gnn_profile_close(plain);
+    assert_true(gnn_profile_changes_section("cpu.lock=1ns,released.step=x2", "released"));
+    assert_true(gnn_profile_changes_section("cpu.lock=1ns", "cpu"));
+    assert_false(gnn_profile_changes_section("cpu.released=1ns", "released"));
+    assert_false(gnn_profile_changes_section("", "released"));
+}
+
+static void test_changes_that_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *changes, *part;
+    } cases[] = {
+        {GOOD, "storage.read_iops", "storage.read_iops: expected SECTION.KEY=VALUE"},
+        {GOOD, "storage.read_iop=3/s",
+         "storage.read_iop: a profile has no such parameter; did you mean \"storage.read_iops\""},
+        {GOOD, "read_iops=3/s", "read_iops: a profile has no such parameter"},
+        {GOOD, "storage.read_us.4K=x2", "a profile has no such parameter"},
+        {GOOD, "cpu.lock=1ns,storage.read_iops=3000",
+         "read_iops=3000: expected a rate as 98000/s, 98k/s or 1.5M/s, or a factor as x0.5"},
+        {GOOD, "storage.read_iops=x", "expected a rate"},
+        {GOOD, "storage.read_iops=x-2", "expected a rate"},
+        {GOOD, "storage.read_iops=xinf", "expected a rate"},
+        {GOOD, "storage.read_iops=x2/s", "expected a rate"},
+        {GOOD, "storage.read_iops=x1e-9", "too small for a rate"},
+        {GOOD, "storage.read_iops=x1e300", "too large for a rate"},
+        {GOOD, "storage.devices=300", "too large for a plain integer"},
+        {GOOD, "machine.title=x2", "only numbers that a run depends on"},
+        {GOOD, "storage.mixed_bandwidth=x2", "profile toy has no value to multiply; give a rate in B/s"},
+        {MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST, "gpu.memory=8G", "the profile has no GPU"},
+        {MACHINE "[storage]\n" WRITES "read_depths = 1 measured\nread_us.4K = 80 measured\n" CPU COSTS HOST,
+         "storage.read_iops=x2", "a measured grid of reads instead"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        const enum gnn_status status =
+            gnn_profile_parse_changed("here/toy.ini", cases[i].text, cases[i].changes, &p, &err);
+        if (status != GNN_EUSAGE || strstr(err.message, cases[i].part) == NULL)
+            fail_msg("%s: status %d, %s", cases[i].changes, (int)status, err.message);
+    }
+}
+
+/* Times, rates and the readahead, which a sensitivity analysis changes; of released costs, all times and rates. */
+static void test_assumed_parameters_are_listed(void **state)
+{
+    (void)state;
+    struct gnn_profile *const p = parse("toy.ini", GOOD);
+    char text[2048] = "", key[GNN_NAME_MAX], value[GNN_NAME_MAX];
+    struct gnn_err err = {0};
+    uint32_t at = 0;
+    size_t used = 0;
+    while (gnn_profile_next_assumed(p, &at, key, value))
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s=%s ", key, value);
+    assert_string_equal(text,
+                        "storage.write_latency=40us storage.readahead=128K cpu.fault_major=2.5us cpu.submit=700ns "
+                        "cpu.complete=600ns host.bandwidth=10GB/s host.gather=4GB/s host.launch=200ns "
+                        "gpu.launch=3us bus.pageable=8GB/s bus.latency=10us ");
+    must(gnn_profile_parse_costs(p, "costs.ini", RELEASED, &err), &err);
+    uint32_t released = 0;
+    for (at = 0; gnn_profile_next_assumed(p, &at, key, value);)
+        released += strncmp(key, "released.", 9) == 0 ? 1 : 0;
+    assert_int_equal(released, 10); /* all but the clock */
+    assert_string_equal(key, "released.cpu_cores");
+    assert_string_equal(value, "1.25cores");
+    gnn_profile_close(p);
+}
+
 /* What is of a mini-batch or an epoch is divided, to the nearest, and what is of an edge, a row or a page is not. */
 static void test_costs_of_a_piece_are_divided(void **state)
 {
@@ -315,6 +419,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_costs_scale_with_the_clock),
         cmocka_unit_test(test_released_costs),
+        cmocka_unit_test(test_parameters_are_changed),
+        cmocka_unit_test(test_changes_that_are_none),
+        cmocka_unit_test(test_assumed_parameters_are_listed),
         cmocka_unit_test(test_costs_of_a_piece_are_divided),
         cmocka_unit_test(test_released_costs_are_refused_by_name),
         cmocka_unit_test(test_every_machine_has_a_profile),
