@@ -5,6 +5,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/outputs.h"
+#include "harness/cli/where.h"
 #include "harness/measure/environment.h"
 #include "harness/record/csv.h"
 #include "harness/record/page.h"
@@ -12,7 +13,6 @@
 #include "harness/record/record.h"
 #include "harness/record/report.h"
 #include "harness/record/series.h"
-#include "harness/run/config.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -42,7 +42,8 @@ static const struct gnn_option report_table[] = {
            .help = "Compare runs over the values of this option of `oocgnn run` (memory, SYSTEM.NAME). Runs that "
                    "differ from their system's newest run in another option are left out."),
     OPTION("where", TEXT, where, "", .unit = "OPTION=VALUE",
-           .help = "Restrict the comparison to runs with this value of an option; may be given several times"),
+           .help = "Restrict the comparison to runs with this value of an option, or with one of several: "
+                   "memory=64M,96M; may be given once for each option"),
     OPTION("plot", TEXT, plot_dir, "", .unit = "DIR",
            .help = "Draw epoch time and stage split into this directory (PNG and SVG)"),
     OPTION("markdown", BOOL, markdown, "no", .help = "Print a Markdown table"),
@@ -68,71 +69,10 @@ struct report {
     uint32_t count;
 };
 
-/* ---- options of runs ---- */
-
-/* Finds the table of an option of `oocgnn run`, or of a system's parameter; *bytes of its owner's configuration. */
-static enum gnn_status find_options(const char *name, const struct gnn_option **options, size_t *bytes,
-                                    struct gnn_err *err)
-{
-    const char *const dot = strchr(name, '.');
-    *options = gnn_run_options;
-    *bytes = sizeof(struct gnn_run_config);
-    if (dot == NULL)
-        return GNN_OK;
-    const struct gnn_system *system;
-    char owner[GNN_NAME_MAX];
-    (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), GNN_NAME_MAX - 1), name);
-    GNN_TRY(gnn_system_find(owner, &system, err));
-    *options = system->options;
-    *bytes = system->config_bytes;
-    return GNN_OK;
-}
-
-static enum gnn_status set_recorded(const char *name, const char *value, char text[GNN_TEXT_MAX], struct gnn_err *err)
-{
-    const struct gnn_option *options;
-    size_t bytes;
-    GNN_TRY(find_options(name, &options, &bytes, err));
-    const char *const dot = strchr(name, '.'), *const key = dot == NULL ? name : dot + 1;
-    const struct gnn_option *option = options;
-    while (option->name != NULL && strcmp(option->name, key) != 0)
-        option++;
-    char *const config = calloc(1, bytes + 1);
-    if (config == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the options of %s", name);
-    gnn_option_defaults(options, config);
-    enum gnn_status status = GNN_OK;
-    if (value != NULL || option->name == NULL) /* an unknown name is told with its near misses */
-        status = gnn_option_set(options, config, key, value != NULL ? value : "", err);
-    if (status == GNN_OK && value != NULL)
-        gnn_option_format(option, config, text, GNN_TEXT_MAX);
-    free(config);
-    return status;
-}
-
-/* Writes a value of an option as the record has it; value NULL: only checks that there is such an option. `where`
- * stands before what is wrong. GNN_EUSAGE. */
-static enum gnn_status recorded_text(const char *where, const char *name, const char *value, char text[GNN_TEXT_MAX],
-                                     struct gnn_err *err)
-{
-    struct gnn_err cause = {0};
-    const enum gnn_status status = set_recorded(name, value, text, &cause);
-    return status == GNN_OK ? GNN_OK
-                            : gnn_fail(err, status, "%s %s%s%s: %s; `oocgnn run --help` has the options", where, name,
-                                       value == NULL ? "" : "=", value == NULL ? "" : value, cause.message);
-}
-
 static enum gnn_status add_where(void *ctx, const char *word, struct gnn_err *err)
 {
     struct report *const r = ctx;
-    char key[GNN_TEXT_MAX], text[GNN_TEXT_MAX];
-    const char *const equals = strchr(word, '=');
-    if (equals == NULL || equals == word || equals - word >= GNN_TEXT_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "--where %s: expected OPTION=VALUE, as in --where hidden=256", word);
-    (void)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-    GNN_TRY(recorded_text("--where", key, equals + 1, text, err));
-    const bool whole = strcmp(key, "scale") == 0 && strcmp(text, "1/1") == 0;
-    return gnn_kv_set(&r->choice.where, key, whole ? "1" : text, err);
+    return gnn_where_add(&r->choice.where, word, err);
 }
 
 /* Forms exclude each other: one would be lost without a word. */
@@ -148,14 +88,8 @@ static enum gnn_status check_form(const struct report_config *c, struct gnn_err 
 
 static enum gnn_status check_series(struct report *r, struct gnn_err *err)
 {
-    static const char *const beside[] = {"build.revision", "dataset.digest", "tag"}; /* recorded, and no options */
-    const char *const name = r->config.series;
-    r->choice.series = name;
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-        if (strcmp(name, beside[i]) == 0)
-            return GNN_OK;
-    char unused[GNN_TEXT_MAX];
-    return name[0] == '\0' ? GNN_OK : recorded_text("--series", name, NULL, unused, err);
+    r->choice.series = r->config.series;
+    return r->config.series[0] == '\0' ? GNN_OK : gnn_where_check_key("--series", r->config.series, err);
 }
 
 /* ---- the runs ---- */

@@ -3,6 +3,7 @@
 #include "harness/record/db.h"
 
 #include "harness/base/plain_text.h"
+#include "harness/record/series.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -222,22 +223,33 @@ static const struct {
     {"build.revision", "revision"},
 };
 
-/* Options of which a column knows more than the configuration: name and scale of a dataset given by its directory. */
+/* Options of which a column has more than the configuration: name and scale of a dataset given by its directory. */
 static const char *column_of(const char *option)
 {
-    static const char *const columns[] = {"dataset", "scale", "dim"};
+    static const char *const columns[] = {"dataset", "scale", "dim", "tag"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (strcmp(option, columns[i]) == 0)
             return columns[i];
     return NULL;
 }
 
-/* Whether runs may differ in this column: it is the series' own. */
-static bool is_free(const char *column, const char *series)
+static const char *table_of(const char *key)
 {
-    for (size_t i = 0; i < sizeof commons / sizeof *commons; i++)
-        if (strcmp(column, commons[i].column) == 0 && strcmp(series, commons[i].option) == 0)
+    for (const char *const *fact = gnn_run_facts; *fact != NULL; fact++)
+        if (strcmp(*fact, key) == 0)
+            return "environment";
+    return "config";
+}
+
+/* Whether runs may differ in this column: it is the series' own, or several of its values are chosen. */
+static bool is_free(const char *column, const struct gnn_db_choice *choice)
+{
+    for (size_t i = 0; i < sizeof commons / sizeof *commons; i++) {
+        const char *const values = gnn_kv_get(&choice->where, commons[i].option);
+        if (strcmp(column, commons[i].column) == 0 &&
+            (strcmp(choice->series, commons[i].option) == 0 || (values != NULL && strchr(values, '|') != NULL)))
             return true;
+    }
     return false;
 }
 
@@ -259,7 +271,8 @@ static const char inherited[] =
     "CASE WHEN cap_bytes IS NULL OR cap_enforcement = '" GNN_CAP_IN_PROGRAM "' THEN (SELECT i.value FROM environment i "
     "WHERE i.run_id = runs.run_id AND i.key = '" GNN_ENVIRONMENT_INHERITED "') END";
 
-/* Repetitions made by another build are another comparison: the revision has to be the same. */
+/* Repetitions made by another build are another comparison: the revision has to be the same. A condition holds if its
+ * values, with bars around each, contain the run's. */
 static void comparison_sql(const struct gnn_db_choice *choice, char sql[GNN_SQL_BYTES])
 {
     sql[0] = '\0';
@@ -271,17 +284,17 @@ static void comparison_sql(const struct gnn_db_choice *choice, char sql[GNN_SQL_
     for (uint32_t i = 0; i < choice->where.count; i++) {
         const char *const column = column_of(choice->where.items[i].key);
         if (column != NULL)
-            append(sql, " AND runs.%s = ?%u", column, 3 + 2 * i);
+            append(sql, " AND instr('|' || ?%u || '|', '|' || coalesce(runs.%s, '') || '|')", 3 + 2 * i, column);
         else
             append(sql,
-                   " AND EXISTS (SELECT 1 FROM config c WHERE c.run_id = runs.run_id AND c.key = ?%u "
-                   "AND c.value = ?%u)",
-                   2 + 2 * i, 3 + 2 * i);
+                   " AND EXISTS (SELECT 1 FROM %s c WHERE c.run_id = runs.run_id AND c.key = ?%u "
+                   "AND instr('|' || ?%u || '|', '|' || c.value || '|'))",
+                   table_of(choice->where.items[i].key), 2 + 2 * i, 3 + 2 * i);
     }
     append(sql, "), newest AS (SELECT * FROM finished ORDER BY run_id DESC LIMIT 1) "
                 "SELECT f.run_id FROM finished f, newest n WHERE true");
-    for (size_t i = 0; i < sizeof commons / sizeof *commons; i++)
-        if (!is_free(commons[i].column, choice->series))
+    for (size_t i = 0; i < sizeof commons / sizeof *commons && !choice->any_workload; i++)
+        if (!is_free(commons[i].column, choice))
             append(sql, " AND f.%s IS n.%s", commons[i].column, commons[i].column);
     append(sql, " ORDER BY f.run_id DESC LIMIT ?1");
 }

@@ -243,11 +243,13 @@ GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_
 enum { GNN_CHOICES_MAX = 16 };
 struct gnn_db_choice {
     const char *series;       /* an option in which the runs may differ; "": none */
-    struct gnn_kv_list where; /* options and their required values; owned by the caller */
+    struct gnn_kv_list where; /* options and their values, with bars between several; owned by the caller */
+    bool any_workload;        /* choose from all workloads, not only from that of the newest run */
 };
 
 /* Selects the latest comparison: all finished runs with the workload of the newest finished run, of all systems and
- * seeds. Oldest first, at most `max`. gnn_run_series_open groups repetitions.
+ * seeds. Oldest first, at most `max`. gnn_run_series_open groups repetitions. Runs may differ in an option of which
+ * several values are chosen.
  *
  * The workload here is dataset, scale, dim, model, variant, tag, world, profile, compute, memory limit, the inherited
  * memory limit (gnn_run_inherited_bytes), batch size, fan-out, cold state, device limits and build. GNN_EUSAGE: more

@@ -27,6 +27,8 @@ static const char *const ignored[] = {"db",   "json", "details", "quiet",  "trac
 static const char *const environment[] = {"dataset.digest", "profile.digest", "costs.digest",
                                           "build.revision", "build.compiler", "build.flags"};
 
+const char *const gnn_run_facts[] = {"build.revision", "dataset.digest", "host.name", "tag", NULL};
+
 static bool is_one_of(const char *key, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -84,8 +86,7 @@ static enum gnn_status set_columns(const struct gnn_run_record *run, struct gnn_
     return gnn_kv_set(out, "tag", run->tag, err);
 }
 
-/* Lists what a time of this run depends on. */
-static enum gnn_status list_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
+enum gnn_status gnn_run_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
 {
     GNN_TRY(set_columns(run, out, err));
     for (uint32_t i = 0; i < run->config.count; i++) {
@@ -103,7 +104,7 @@ static enum gnn_status list_all(const struct gnn_run_record *runs, uint32_t coun
                                 struct gnn_err *err)
 {
     for (uint32_t i = 0; i < count; i++)
-        GNN_TRY(list_conditions(&runs[i], &lists[i], err));
+        GNN_TRY(gnn_run_conditions(&runs[i], &lists[i], err));
     return GNN_OK;
 }
 

@@ -7,6 +7,14 @@
 
 enum { GNN_SERIES_LABEL_BYTES = 256 };
 
+/* Keys that records have in addition to options: build, dataset, machine and tag of a run. Ends with NULL. */
+extern const char *const gnn_run_facts[];
+
+/* Lists what a time of the run depends on: columns, options, parameters, dataset and build. Without seed, system and
+ * options for output. GNN_ENOMEM: whatever was listed is the caller's to clear. */
+GNN_MUST_CHECK enum gnn_status gnn_run_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out,
+                                                  struct gnn_err *err);
+
 /* Runs grouped by series; series are numbered in the order of their first runs. */
 struct gnn_run_series {
     uint32_t count;
