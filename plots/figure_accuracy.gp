@@ -4,7 +4,7 @@
 # Variables set before this text, besides those that figure_head.gp names:
 #   data       file: for each panel and in it for each series a block (two empty lines between), in it a line for each
 #              epoch, the first NaN: seconds until its end, the accuracy then in percent
-#   colours;   base, heading, caption, xlabel, ylabel: texts
+#   base, heading, caption, xlabel, ylabel: texts
 #   drawn 0 where no epoch has an accuracy, so that there is nothing to take a logarithm of
 
 set yrange [0:top < 100 ? top : 100]
@@ -20,13 +20,13 @@ do for [t=1:3] {
     set output base.'.'.suffix(t)
     set label 2 heading at screen 0.5,1 - 20.0 / high center font ',13'
     set label 1 caption at screen 10.0 / wide,(15.0 * caption_lines - 2) / high left font ',9' textcolor rgb '#444444'
-    set key at screen 0.5,1 - 36.0 / high center top horizontal Left reverse maxrows key_rows samplen 2 spacing 1.1 width 1
+    set key at screen 0.5,1 - 36.0 / high center top horizontal Left reverse maxrows key_rows samplen 4 spacing 1.1 width 1
     set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,below / high,1 - above / high spacing 60.0 / wide,between / high
     do for [p=1:panels] {
         set title panel_names[p]
         set ylabel (p - 1) % across == 0 ? ylabel : ''
-        plot for [i=1:series] data index (p - 1) * series + i - 1 using 1:2 with linespoints notitle pointtype mark(i) pointsize 0.8 linewidth 2 linecolor rgb colours[i], \
-             for [i=1:series] NaN with linespoints title names[i] pointtype mark(i) linewidth 2 linecolor rgb colours[i]
+        plot for [i=1:series] data index (p - 1) * series + i - 1 using 1:2 with linespoints notitle pointtype mark(i) pointsize 0.8 linewidth 2 dashtype dash(i) linecolor rgb colours[i], \
+             for [i=1:series] NaN with linespoints title names[i] pointtype mark(i) linewidth 2 dashtype dash(i) linecolor rgb colours[i]
         unset label 1
         unset label 2
         unset key

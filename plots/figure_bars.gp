@@ -7,7 +7,7 @@
 #              x, then for each series: value least most published word   (NaN: none; the word stands instead), and a dot
 #   rows       values of x, whose names are set as tics of the x axis
 #   tops       upper end of each panel's y axis
-#   colours;   base, heading, caption, xlabel, ylabel: texts
+#   base, heading, caption, xlabel, ylabel: texts
 
 set style fill solid 0.9 border rgb '#333333'
 set xrange [-0.6:rows - 0.4]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Opens the script of every shape of figure: the size of the picture, the rows of its key, its marks and its terminals.
+# Opens the script of every shape of figure, behind figure_series.gp: the size of the picture, the rows of its key and its
+# terminals.
 #
 # Variables set before this text:
 #   series, names      number of series and their names
 #   published          1 where a published value is drawn and the key names it, else 0
 #   panels, panel_names, columns: number of panels, their titles, how many in a row (0: any)
 #   caption_lines      lines of the caption
+#   words              most words at one value of x that a shape puts in a strip above its lines
 #   turned             1 where the names of x are turned, so that they need room
 # and for the shapes: logarithmic 0 or 1;   bottom, top: ends of the values on the y axis;   drawn 0 where there is no value
 
@@ -17,17 +19,15 @@ down = int(ceil(real(panels) / across))
 wide = across == 1 ? 800 : 420 * across # a page of text shows some 800 pixels
 longest = published ? 9 : 3
 do for [i=1:series] { if (strlen(names[i]) > longest) { longest = strlen(names[i]) } }
-# Rows of the key, each with about as many names.
-fitting = int((wide - 40) / (7.5 * longest + 50))
+# Rows of the key, each with about as many names: gnuplot makes it no wider than the first panel.
+fitting = int((wide - 105 - 60.0 * (across - 1)) / across / (7.5 * longest + 65))
 key_rows = int(ceil((series + published) / (fitting > 0 ? real(fitting) : 1.0)))
 titled = panels > 1 || strlen(panel_names[1]) > 0
 above = 52.0 + 22 * key_rows + (titled ? 24 : 0) # heading, key, panel's title
 below = 78.0 + 15 * caption_lines + (turned ? 35 : 0)
 between = turned ? 135.0 : 110.0
-inner = down == 1 ? 390.0 : 190.0
+inner = (down == 1 ? 390.0 : 190.0) + (words > 4 ? 15.0 * (words - 4) : 0) # the strip of words takes no room from the lines
 high = int(above + below + down * inner + (down - 1) * between)
-# A series' mark; no diamond, which is a published value's.
-mark(i) = int(word('7 5 9 11 15 6 4 8', (i - 1) % 8 + 1))
 terminal(t) = t == 3 ? \
     sprintf('pdfcairo size %.1fin,%.1fin font "DejaVu Sans,10" noenhanced', wide / 96.0, high / 96.0) : \
     \

@@ -5,7 +5,7 @@
 #   data       file: for each panel a block (two empty lines between), in it a line for each value of x:
 #              x, then for each series: value least most published word   (NaN: none; the word stands instead), and a dot
 #   rows       values of x, whose names are set as tics of the x axis
-#   colours;   base, heading, caption, xlabel, ylabel: texts
+#   base, heading, caption, xlabel, ylabel: texts
 
 if (logarithmic) { set logscale cb }
 # No key.

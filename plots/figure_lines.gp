@@ -7,7 +7,7 @@
 #              x, then for each series: value least most published word   (NaN: none; the word stands instead), and a dot
 #   rows       values of x, whose names are set as tics of the x axis
 #   words      most words at one value of x: lines of the strip, 0: none
-#   colours;   base, heading, caption, xlabel, ylabel: texts
+#   base, heading, caption, xlabel, ylabel: texts
 
 line = 15.0 # pixels of a line of the strip
 strip = words > 0 ? (words * line + 8) / inner : 0
@@ -45,17 +45,17 @@ do for [t=1:3] {
     set output base.'.'.suffix(t)
     set label 2 heading at screen 0.5,1 - 20.0 / high center font ',13'
     set label 1 caption at screen 10.0 / wide,(15.0 * caption_lines - 2) / high left font ',9' textcolor rgb '#444444'
-    set key at screen 0.5,1 - 36.0 / high center top horizontal Left reverse maxrows key_rows samplen 2 spacing 1.1 width 1
+    set key at screen 0.5,1 - 36.0 / high center top horizontal Left reverse maxrows key_rows samplen 4 spacing 1.1 width 1
     set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,below / high,1 - above / high spacing 60.0 / wide,between / high
     do for [p=1:panels] {
         set title panel_names[p]
         set ylabel (p - 1) % across == 0 ? ylabel : ''
         set xlabel (p + across > panels) ? xlabel : ''
-        plot for [i=0:series-1] data index p-1 using ($0):(column(2+5*i)) with linespoints notitle pointtype mark(i+1) pointsize 0.9 linewidth 2 linecolor rgb colours[i+1], \
+        plot for [i=0:series-1] data index p-1 using ($0):(column(2+5*i)) with linespoints notitle pointtype mark(i+1) pointsize 0.9 linewidth 2 dashtype dash(i+1) linecolor rgb colours[i+1], \
              for [i=0:series-1] data index p-1 using ($0):(column(3+5*i)):(0):(column(4+5*i) - column(3+5*i)) with vectors nohead linewidth 1.5 linecolor rgb colours[i+1] notitle, \
              for [i=0:series-1] data index p-1 using ($0):(column(5+5*i)) with points notitle pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb colours[i+1], \
              for [i=0:series-1] data index p-1 using ($0):(has(i) ? height(i > 0 ? sum [k=0:i-1] has(k) : 0) : NaN):(label(i)) with labels left offset character 0.9,-0.2 point pointtype mark(i+1) pointsize 0.8 linecolor rgb colours[i+1] font ',9' notitle, \
-             for [i=1:series] NaN with linespoints title names[i] pointtype mark(i) pointsize 0.9 linewidth 2 linecolor rgb colours[i], \
+             for [i=1:series] NaN with linespoints title names[i] pointtype mark(i) pointsize 0.9 linewidth 2 dashtype dash(i) linecolor rgb colours[i], \
              NaN with points title (published ? 'published' : '') pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb '#000000'
         unset label 1
         unset label 2

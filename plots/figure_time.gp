@@ -5,7 +5,7 @@
 # Variables set before this text, besides those that figure_head.gp names:
 #   data       file: for each panel a block (two empty lines between), in it a line for each interval:
 #              its end in seconds, CPU, I/O wait, GPU, in percent (NaN: unknown)
-#   colours;   base, heading, caption, xlabel, ylabel: texts
+#   base, heading, caption, xlabel, ylabel: texts
 
 # The key has one row of its own here.
 high = int(high - above + 74.0 + (titled ? 24 : 0))

@@ -13,6 +13,7 @@
 #include "harness/record/record.h"
 #include "harness/record/report.h"
 #include "harness/record/series.h"
+#include "harness/run/config.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -203,7 +204,7 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
         status = gnn_cli_check_out_dir("--plot", r->config.plot_dir, err);
     GNN_NEXT(status, print_runs(r, runs, err));
     if (status == GNN_OK && r->config.plot_dir[0] != '\0')
-        status = gnn_plot_comparison(runs, r->count, r->config.plot_dir, err);
+        status = gnn_plot_comparison(runs, r->count, gnn_system_place, r->config.plot_dir, err);
     gnn_run_records_free(runs, r->count);
     return status;
 }

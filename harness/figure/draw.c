@@ -5,6 +5,8 @@
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "harness/record/gnuplot.h"
+#include "harness/record/styles.h"
+#include "harness/run/config.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -43,12 +45,6 @@ static const char time_gp[] =
 static const char accuracy_gp[] =
 #include "plots/figure_accuracy.gp.inc"
     ;
-
-/* Okabe and Ito's palette: told apart by people with any kind of colour vision. Dark grey for their yellow, in which
- * neither a thin line nor a word can be read on white. */
-static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
-                                      "#CC79A7", "#56B4E9", "#333333", "#999999"};
-enum { PALETTE = sizeof palette / sizeof *palette };
 
 static const double headroom = 1.12; /* above the largest value, on a linear axis */
 
@@ -444,25 +440,42 @@ static uint32_t wrap(const struct gnn_paper_figure *figure, const struct panels 
     return lines;
 }
 
-static void put_names(const struct gnn_paper_figure *figure, int shape, const struct panels *panels, FILE *script)
+/* Returns the place in the registry of the system that all runs of a series are of; GNN_STYLE_NONE: there is none. */
+static uint32_t place_of(const struct gnn_paper_figure *figure, uint32_t series)
+{
+    const char *system = NULL;
+    for (uint32_t i = 0; i < figure->job->count; i++) {
+        const char *const other = figure->job->cells[i].config.system;
+        if (figure->cells[i].series == series && system != NULL && strcmp(system, other) != 0)
+            return GNN_STYLE_NONE;
+        system = figure->cells[i].series == series ? other : system;
+    }
+    return system != NULL ? gnn_system_place(system) : GNN_STYLE_NONE;
+}
+
+static void put_series(const struct gnn_paper_figure *figure, FILE *script)
+{
+    uint32_t places[GNN_FIGURE_SERIES_MAX], shown = 0;
+    struct gnn_style styles[GNN_FIGURE_SERIES_MAX];
+    char name[32];
+    for (uint32_t s = 0; s < figure->series_count; s++)
+        if (is_shown(figure, s))
+            places[shown++] = place_of(figure, s);
+    (void)fprintf(script, "series = %u\narray names[%u]\n", shown, shown);
+    for (uint32_t s = 0, i = 0; s < figure->series_count; s++)
+        if (is_shown(figure, s)) {
+            (void)snprintf(name, sizeof name, "names[%u]", ++i);
+            put_text(script, name, figure->series[s].name);
+        }
+    gnn_styles_choose(places, shown, styles);
+    gnn_styles_write(styles, shown, script);
+}
+
+static void put_panels(const struct gnn_paper_figure *figure, int shape, const struct panels *panels, FILE *script)
 {
     char name[32];
-    uint32_t shown = 0;
-    for (uint32_t s = 0; s < figure->series_count; s++)
-        shown += is_shown(figure, s) ? 1 : 0;
-    (void)fprintf(script, "series = %u\npanels = %u\ncolumns = %u\nrows = %u\n", shown, panels->count,
-                  panel_columns(figure, panels), tic_count(figure, shape));
-    (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\narray tops[%u]\n", shown, shown,
-                  panels->count, panels->count);
-    for (uint32_t s = 0, i = 0; s < figure->series_count; s++) {
-        if (!is_shown(figure, s))
-            continue;
-        i++;
-        (void)snprintf(name, sizeof name, "names[%u]", i);
-        put_text(script, name, figure->series[s].name);
-        (void)snprintf(name, sizeof name, "colours[%u]", i);
-        put_text(script, name, palette[s % PALETTE]);
-    }
+    (void)fprintf(script, "panels = %u\ncolumns = %u\nrows = %u\narray panel_names[%u]\narray tops[%u]\n",
+                  panels->count, panel_columns(figure, panels), tic_count(figure, shape), panels->count, panels->count);
     for (uint32_t p = 0; p < panels->count; p++) {
         (void)snprintf(name, sizeof name, "panel_names[%u]", p + 1);
         put_text(script, name, panels->names[p]);
@@ -492,9 +505,11 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\ndrawn = %d\n",
                   logarithmic ? 1 : 0, logarithmic ? least / 1.5 : 0, logarithmic ? most * 1.5 : most * headroom,
                   panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);
-    (void)fprintf(script, "caption_lines = %u\nwords = %u\n", lines, panels->words);
+    const bool strip = strcmp(figure->about.chart, "lines") == 0;
+    (void)fprintf(script, "caption_lines = %u\nwords = %u\n", lines, strip ? panels->words : 0);
     put_tics(figure, shape, script);
-    put_names(figure, shape, panels, script);
+    put_panels(figure, shape, panels, script);
+    put_series(figure, script);
     (void)fputs(head_gp, script);
     (void)fputs(shapes[shape].script, script);
 }
@@ -543,6 +558,14 @@ enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *figure, const cha
     const int shape = shape_of(figure);
     if (shape < 0)
         return GNN_OK;
+    uint32_t shown = 0;
+    for (uint32_t s = 0; s < figure->series_count; s++)
+        shown += is_shown(figure, s) ? 1 : 0;
+    if (shown > GNN_STYLES)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "figure %s: %u series in one picture, but a reader can distinguish at most %d; use chart = "
+                        "table, or make one of their options a facet",
+                        figure->id, shown, GNN_STYLES);
     GNN_NEW(panels, 1, err, "the panels of figure %s", figure->id);
     const enum gnn_status status = draw(figure, shape, dir, panels, err);
     free(panels);

@@ -7,6 +7,7 @@
 #include "harness/record/gnuplot.h"
 #include "harness/record/notes.h"
 #include "harness/record/series.h"
+#include "harness/record/styles.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SYSTEMS_MAX = 16, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = GNN_STAGE_PARTS };
+enum { SYSTEMS_MAX = GNN_STYLES, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = GNN_STAGE_PARTS };
 enum { CONDITIONS_BYTES = 4 * GNN_CAPTION_BYTES };
 
 static const char grouped_bars_gp[] =
@@ -26,11 +27,6 @@ static const char grouped_bars_gp[] =
 static const char stacked_bars_gp[] =
 #include "plots/stacked_bars.gp.inc"
     ;
-
-/* Okabe and Ito's palette, with dark grey for their yellow, which cannot be read on white. */
-static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
-                                      "#CC79A7", "#56B4E9", "#333333", "#999999"};
-enum { PALETTE = sizeof palette / sizeof *palette };
 
 /* A series: runs that repeat each other, by seed or plainly again. */
 struct group {
@@ -44,6 +40,7 @@ struct group {
 struct comparison {
     struct group groups[SYSTEMS_MAX];
     uint32_t group_count;
+    gnn_place_fn *place;
     bool repeated; /* some series has more than one run */
     char caption[CONDITIONS_BYTES + GNN_NOTES_BYTES + 96];
 };
@@ -65,9 +62,11 @@ static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t co
     GNN_TRY(gnn_run_series_open(runs, count, &series, err));
     enum gnn_status status = GNN_OK;
     if (series.count > SYSTEMS_MAX)
-        status = gnn_fail(err, GNN_EUSAGE,
-                          "%u series in one picture, at most %d: name fewer runs, or choose with --where and --series",
-                          series.count, SYSTEMS_MAX);
+        status = gnn_fail(
+            err, GNN_EUSAGE,
+            "%u series, but a picture has at most %d. Choose runs with --where, or draw one option along x with "
+            "`oocgnn plot`.",
+            series.count, SYSTEMS_MAX);
     out->group_count = status == GNN_OK ? series.count : 0;
     for (uint32_t g = 0; g < out->group_count; g++)
         memcpy(out->groups[g].label, series.labels[g], sizeof out->groups[g].label);
@@ -345,10 +344,11 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
     GNN_TRY(write_epoch_data(comparison, dir, &rows, &top, err));
     FILE *script;
     const char *names[SYSTEMS_MAX] = {0};
-    const char *colours[SYSTEMS_MAX] = {0};
+    uint32_t places[SYSTEMS_MAX];
+    struct gnn_style styles[SYSTEMS_MAX];
     for (uint32_t g = 0; g < comparison->group_count; g++) {
         names[g] = comparison->groups[g].label;
-        colours[g] = palette[g % PALETTE];
+        places[g] = comparison->place(comparison->groups[g].runs[0]->system);
     }
     char caption[sizeof comparison->caption + 64];
     (void)snprintf(caption, sizeof caption,
@@ -357,7 +357,8 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
     GNN_TRY(begin_script(dir, "epoch-time", "Time per training epoch", "seconds", caption, 1.15 * top, &script, err));
     (void)fprintf(script, "series = %u\ngroups = %u\n", comparison->group_count, rows);
     set_strings(script, "names", names, comparison->group_count);
-    set_strings(script, "colours", colours, comparison->group_count);
+    gnn_styles_choose(places, comparison->group_count, styles);
+    gnn_styles_write(styles, comparison->group_count, script);
     return draw_script(script, grouped_bars_gp, dir, "epoch-time", err);
 }
 
@@ -552,8 +553,8 @@ static enum gnn_status check_limits(const struct gnn_run_record *runs, uint32_t 
     return GNN_OK;
 }
 
-enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count, const char *out_dir,
-                                    struct gnn_err *err)
+enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count, gnn_place_fn *place,
+                                    const char *out_dir, struct gnn_err *err)
 {
     if (count == 0)
         return gnn_fail(err, GNN_EFORMAT, "no finished runs: nothing to draw");
@@ -563,6 +564,7 @@ enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t 
     GNN_TRY(make_dir(out_dir, err));
     struct comparison *comparison;
     GNN_NEW(comparison, 1, err, "picture");
+    comparison->place = place;
     enum gnn_status status = group_runs(runs, count, comparison, err);
     uint32_t with_times = 0;
     for (uint32_t g = 0; g < comparison->group_count; g++)

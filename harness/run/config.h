@@ -147,6 +147,9 @@ GNN_MUST_CHECK enum gnn_status gnn_run_check_device(const struct gnn_run_config 
 /* Finds a system by name. GNN_EUSAGE: the message has similar names and the systems of this build. */
 GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err);
 
+/* Returns the system's place in the registry, from 0, or UINT32_MAX if there is no such system. */
+uint32_t gnn_system_place(const char *name);
+
 /* Makes the system's configuration from its defaults and this run's sets; free it with free(). GNN_EUSAGE: a parameter
  * is unknown or its value is invalid. */
 GNN_MUST_CHECK enum gnn_status gnn_system_configure(const struct gnn_system *system,

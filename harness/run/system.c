@@ -27,6 +27,14 @@ enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out,
                     miss[0] == '\0' ? "; this" : " This", near.known);
 }
 
+uint32_t gnn_system_place(const char *name)
+{
+    for (uint32_t i = 0; gnn_systems[i] != NULL; i++)
+        if (strcmp(gnn_systems[i]->name, name) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
 /* Returns a config of the system with every default, freed with free(); NULL: out of memory. */
 static void *new_settings(const struct gnn_system *system, struct gnn_err *err)
 {

@@ -4,6 +4,7 @@
 #include "harness/record/page.h"
 #include "harness/record/plot.h"
 #include "harness/record/report.h"
+#include "harness/run/config.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
@@ -223,7 +224,7 @@ static void a_picture_has_the_notes_of_its_runs(void **state)
     char *const dir = process_temp_dir();
     loaded_run(&runs[0], 10, "3.00 0.00 0.00 2/345 678");
     loaded_run(&runs[1], 12, "0.00 0.00 0.00 1/345 678");
-    const enum gnn_status status = gnn_plot_comparison(runs, 2, dir, &err);
+    const enum gnn_status status = gnn_plot_comparison(runs, 2, gnn_system_place, dir, &err);
     if (status != GNN_OK && status != GNN_ENOTSUP) /* without gnuplot, its script is written all the same */
         must(status, &err);
     struct process_result script = process_shell("tr -d '\\n' <%s/epoch-time.gp", dir);

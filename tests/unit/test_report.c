@@ -4,6 +4,7 @@
 #include "harness/record/report.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
+#include "harness/run/config.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
@@ -586,6 +587,32 @@ static void a_series_varies_one_option(void **state)
 
 /* ---- pictures ---- */
 
+/* Every series has a style of its own, and the first of a system always has that of its place. */
+static void styles_differ(void **state)
+{
+    (void)state;
+    static const uint32_t places[][GNN_STYLES] = {
+        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+        {3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
+        {8, 8, 8, 8, 15, 15, 15, 15, 15, 15, GNN_STYLE_NONE, 16, GNN_STYLE_NONE, 7, 7, 8},
+        {GNN_STYLE_NONE, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}};
+    for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+        struct gnn_style styles[GNN_STYLES];
+        bool taken[GNN_STYLES][GNN_STYLE_SHADES] = {{false}}, met[GNN_STYLES] = {false};
+        gnn_styles_choose(places[p], GNN_STYLES, styles);
+        for (uint32_t i = 0; i < GNN_STYLES; i++) {
+            assert_true(styles[i].place < GNN_STYLES);
+            assert_true(styles[i].shade < GNN_STYLE_SHADES);
+            assert_false(taken[styles[i].place][styles[i].shade]);
+            taken[styles[i].place][styles[i].shade] = true;
+            if (places[p][i] < GNN_STYLES && !met[places[p][i]])
+                assert_true(styles[i].place == places[p][i] && styles[i].shade == 0);
+            if (places[p][i] < GNN_STYLES)
+                met[places[p][i]] = true;
+        }
+    }
+}
+
 struct pictures {
     char *dir; /* with the database, and the pictures below it */
     char pictures[600];
@@ -660,7 +687,7 @@ static enum gnn_status plot(const struct pictures *place, const int64_t *ids, ui
     struct gnn_run_record *runs = NULL;
     if (count > 0)
         GNN_TRY(gnn_db_load_all(place->handle, ids, count, &runs, err));
-    const enum gnn_status status = gnn_plot_comparison(runs, count, place->pictures, err);
+    const enum gnn_status status = gnn_plot_comparison(runs, count, gnn_system_place, place->pictures, err);
     gnn_run_records_free(runs, count);
     return status;
 }
@@ -689,6 +716,8 @@ static void pictures_of_a_comparison(void **state)
     assert_file_shows(place, "epoch-time.dat",
                       "later epochs (median)\t62\t60\t64\t64\t62\t10\t10\t10\t10\t10\tNaN\tNaN\tNaN\t0\tOOM\n");
     assert_file_shows(place, "epoch-time.dat", "first epoch\t71.3\t69\t73.6\t73.6\t71.3\t11.5\t");
+    /* places in the registry, from 1; what it lacks has the last one */
+    assert_file_shows(place, "epoch-time.gp", "array places[3] = [2, 4, 16]\narray shades[3] = [0, 0, 0]\n");
     assert_file_shows(place, "epoch-time.svg", "seconds");
     assert_file_shows(place, "epoch-time.svg", "gnndrive");
     assert_file_shows(place, "epoch-time.svg", "OOM");
@@ -978,6 +1007,7 @@ int main(void)
         cmocka_unit_test(what_was_timed_has_percentiles),
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
+        cmocka_unit_test(styles_differ),
         cmocka_unit_test(unlike_runs_are_series_of_their_own),
         cmocka_unit_test(labels_are_short),
         cmocka_unit_test(columns_keep_runs_apart_too),
