@@ -35,8 +35,8 @@ const struct gnn_option presort_options[] = {
      .help = "Maximum share of the rows in memory that one window may use (at least one mini-batch). Small windows "
              "load fewer rows and need more staging."},
     {.name = "row_memory", .type = GNN_OPT_BYTES, .offset = FIELD(row_memory), .def = "0",
-     .help = "Memory for rows, including 12 bytes of tables per row; at least two of the largest mini-batches. 0 = "
-             "what the memory limit leaves; without a limit, a tenth of all rows."},
+     .help = "Memory for rows, including 12 bytes of tables per row; at least the rows of two mini-batches of the "
+             "largest size. 0 = what the memory limit leaves; without a limit, a tenth of all rows."},
     {.name = "list_memory", .type = GNN_OPT_BYTES, .offset = FIELD(list_memory), .def = "0",
      .help = "Memory for the lists of windows and loads; a hyperbatch ends when they are full. 0 = a fifth of what "
              "the memory limit leaves."},
@@ -49,8 +49,8 @@ const struct gnn_option presort_options[] = {
      .help = "Way in which rows are loaded. direct: each from its place in the dataset; sorted: all sorted ahead; "
              "auto: the cheaper way for each row, by the device's costs."},
     {.name = "random_read", .type = GNN_OPT_BYTES, .offset = FIELD(random_read), .def = "0", .max = 1 << 30,
-     .help = "Cost of reading one row at a random position, as the bytes that large reads deliver in the same time; 0 "
-             "= from the device's profile, or 5.5K without one."},
+     .help = "Cost of reading one row at a random position, as the bytes that large reads deliver in the same time; "
+             "0 = from the device's profile, or 5.5K without one."},
     {.name = "write_cost", .type = GNN_OPT_U32, .offset = FIELD(write_cost), .unit = "percent", .def = "0",
      .max = 100000,
      .help = "Cost of writing one byte, relative to one byte of a large read; 0 = from the device's profile, or 106 "
@@ -68,8 +68,9 @@ const struct gnn_option presort_options[] = {
     {.name = "scratch_dir", .type = GNN_OPT_TEXT, .offset = FIELD(scratch_dir), .def = "",
      .help = "Directory for the scratch files, which have no names; empty = the dataset's directory."},
     {.name = "hot", .type = GNN_OPT_CHOICE, .offset = FIELD(hot), .def = "off", .choices = hot_words,
-     .help = "Packed file of rows that sweeps have read, for later sweeps. off: none; run: a scratch file, written if "
-             "one more sweep over the same rows repays the writes. It takes a 16th of what the memory limit leaves."},
+     .help = "Packed file of rows that sweeps have read, for later sweeps. off: none; run: a scratch file, written "
+             "if one more sweep over the same rows repays the writes. Its index and buffers take a 16th of what the "
+             "memory limit leaves."},
     {.name = "ahead", .type = GNN_OPT_BOOL, .offset = FIELD(ahead), .def = "true",
      .help = "Prepare the next epoch's first hyperbatch while this epoch's last one trains."},
     {.name = "threads", .type = GNN_OPT_U32, .offset = FIELD(threads), .def = "0", .max = PRESORT_THREADS_MAX,
@@ -94,12 +95,12 @@ const struct gnn_option presort_options[] = {
     {.name = "topology", .type = GNN_OPT_CHOICE, .offset = FIELD(topology), .def = "auto", .choices = topology_words,
      .help = "Access to neighbour lists. With resident, all lists or those that can be drawn are in memory. With "
              "swept, they are read in ascending order, once per hop, for many mini-batches. With mapped, the page "
-             "cache serves them. With auto, resident if topology_share allows it, otherwise swept if memory and write "
-             "limits allow it, otherwise mapped."},
+             "cache serves them. With auto, resident if topology_share allows it, otherwise swept if memory and "
+             "write limits allow it, otherwise mapped."},
     {.name = "topology_share", .type = GNN_OPT_U32, .offset = FIELD(topology_share), .unit = "percent", .def = "40",
      .max = 90,
-     .help = "Maximum share of the memory left by samplers and tables that neighbour lists may use, or, with swept "
-             "lists, the mini-batches drawn together; never more than all lists need."},
+     .help = "Maximum share of memory for neighbour lists, relative to what samplers and tables leave; never more "
+             "than all lists need. With swept lists, the share is for the mini-batches that are drawn together."},
     {.name = "round_memory", .type = GNN_OPT_BYTES, .offset = FIELD(round_memory), .def = "0",
      .help = "Memory with topology=swept for what mini-batches draw together and for the lists that they need; at "
              "least one mini-batch, at most one epoch; 0 = what topology_share leaves."},
