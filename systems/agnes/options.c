@@ -59,8 +59,8 @@ const struct gnn_option agnes_options[] = {
     {.name = "cache_rank", .type = GNN_OPT_CHOICE, .offset = FIELD(cache_rank), .def = "threshold",
      .choices = WORDS("threshold", "count"),
      .help = "Rows that enter the feature cache, until it is full. With count, the most used rows come first. With "
-             "threshold, rows used at least as often as the mean used row come first, then other used rows, each in "
-             "order of ID.",
+             "threshold, rows whose number of uses is at least the mean over all used rows come first, then the other "
+             "used rows; both groups are in order of ID.",
      .source = "paper section 3.4 (2): a threshold, without a value; released code: the mean"},
     {.name = "spill", .type = GNN_OPT_CHOICE, .offset = FIELD(spill), .def = "sync", .choices = WORDS("sync", "async"),
      .help = "Writing of full staging buffers. sync: by the worker that filled the buffer; async: by W writer "
