@@ -329,7 +329,9 @@ install: all
 	install -m 644 $(wildcard workloads/gate/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/
 	install -m 644 $(wildcard workloads/gate/gpu/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common $(DESTDIR)$(PREFIX)/share/oocgnn/published
-	install -m 644 $(wildcard experiments/*/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
+	install -m 644 $(wildcard experiments/papers/*.ini experiments/project/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
+	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/variants
+	install -m 644 $(wildcard experiments/variants/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/variants/
 	install -m 644 $(wildcard experiments/papers/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
 	install -m 644 $(wildcard results/published/*.csv) $(DESTDIR)$(PREFIX)/share/oocgnn/published/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs

@@ -113,6 +113,11 @@ void gnn_published_dirs(struct gnn_data_dirs *out)
     find_dirs("published", (const char *[]){"results/published", NULL}, "published", out);
 }
 
+void gnn_variant_dirs(struct gnn_data_dirs *out)
+{
+    find_dirs("variants", (const char *[]){"experiments/variants", NULL}, "variants", out);
+}
+
 void gnn_gate_dirs(struct gnn_data_dirs *out)
 {
     find_dirs("gate", (const char *[]){"workloads/gate", NULL}, "gate", out);

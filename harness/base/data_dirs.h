@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The directories of the program's data files: hardware profiles, presets, jobs of the regression gate, figures and
  * published numbers. They are searched in the order below, so a user's file replaces a supplied one of the same name.
- * KIND is "hardware", "presets", "gate", "figures" or "published".
+ * KIND is "hardware", "presets", "gate", "figures", "variants" or "published".
  *
  *   1  The user's own: $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn. `oocgnn calibrate` writes there. Other
- *      kinds are in its directories presets/, gate/, figures/ and published/.
+ *      kinds are in its directories presets/, gate/, figures/, variants/ and published/.
  *   2  The source tree, in a directory above the executable: workloads/KIND or results/published. Figures are in
- *      experiments/papers and experiments/project.
+ *      experiments/papers and experiments/project, variants in experiments/variants.
  *   3  An installation: ../share/oocgnn/KIND, relative to the executable's directory. */
 #ifndef GNN_BASE_DATA_DIRS_H
 #define GNN_BASE_DATA_DIRS_H
@@ -26,6 +26,7 @@ void gnn_preset_dirs(struct gnn_data_dirs *out);
 void gnn_gate_dirs(struct gnn_data_dirs *out); /* job files of `oocgnn compare` */
 void gnn_figure_dirs(struct gnn_data_dirs *out);
 void gnn_published_dirs(struct gnn_data_dirs *out);
+void gnn_variant_dirs(struct gnn_data_dirs *out); /* overlays of `oocgnn figure --variants` */
 
 /* Calls fn with every .ini file of the NULL-terminated dirs, directory by directory, sorted by name within each. `name`
  * is the file's name without directory and .ini. A directory that does not exist is skipped. Returns GNN_EIO if a

@@ -8,6 +8,8 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/figure_fit.h"
+#include "harness/cli/figure_summary.h"
+#include "harness/cli/figure_variants.h"
 #include "harness/cli/help.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/sweep_run.h"
@@ -25,13 +27,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IDS_MAX = 128, PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX, PAPERS_MAX = 16, CAPTION_BYTES = 2000 };
+enum { IDS_MAX = 128, PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX, CAPTION_BYTES = 2000 };
 
 struct figure_config {
     bool list, all, check, run, any_build;
     enum gnn_world_kind world;
     uint32_t repeat, jobs;
-    char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX];
+    char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], variants[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX],
+        out_dir[GNN_TEXT_MAX];
 };
 _Static_assert(sizeof(enum gnn_world_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
@@ -60,6 +63,9 @@ static const struct gnn_option figure_table[] = {
     OPTION("fix", TEXT, fix, "", .unit = "KEY=VALUE",
            .help = "Restrict the figure to configurations with this value, such as dataset=papers100m; may be given "
                    "several times, once for each key. Findings about other values are left out."),
+    OPTION("variants", TEXT, variants, "", .unit = "NAME|FILE",
+           .help = "Run each configuration under every variant of experiments/variants/NAME.ini, or of a file (with a "
+                   "'/'), as columns of the tables; predicates are judged for each variant"),
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "Runs of each configuration"),
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "RUNS",
            .help = "Simulated runs at a time"),
@@ -79,13 +85,6 @@ struct found {
     char trouble[GNN_ERR_MAX];        /* why it is incomplete; "" */
 };
 
-/* What is known of the figures of one paper. */
-struct paper {
-    char name[GNN_FIGURE_LINE];
-    uint32_t figures, missing;
-    struct gnn_figure_verdicts verdicts;
-};
-
 struct figures {
     struct figure_config config;
     struct gnn_command_words words;
@@ -93,8 +92,8 @@ struct figures {
     uint32_t wanted_count;
     struct found *found; /* (IDS_MAX) */
     uint32_t found_count;
-    struct paper papers[PAPERS_MAX];
-    uint32_t paper_count;
+    struct gnn_papers papers;
+    struct gnn_ini *variants; /* of --variants; NULL: none */
     struct gnn_tolerances tolerances;
     struct gnn_figure_met met;
     struct gnn_kv_list fix; /* every --fix */
@@ -173,73 +172,10 @@ static enum gnn_status open_figure(const struct figures *f, const struct found *
                                            .db = f->config.db,
                                            .data_dir = f->config.data_dir,
                                            .fix = &f->fix,
+                                           .variants = f->variants,
                                            .published_path =
                                                find_published(found->about.paper, published, sizeof published)};
     return gnn_figure_open(found->path, &setup, out, err);
-}
-
-/* ---- papers ---- */
-
-static struct paper *paper_of(struct figures *f, const char *name)
-{
-    for (uint32_t i = 0; i < f->paper_count; i++)
-        if (strcmp(f->papers[i].name, name) == 0)
-            return &f->papers[i];
-    struct paper *const paper = &f->papers[f->paper_count < PAPERS_MAX ? f->paper_count++ : PAPERS_MAX - 1];
-    (void)snprintf(paper->name, sizeof paper->name, "%s", name);
-    return paper;
-}
-
-/* Numbers of ratios, and how far they are off. */
-static enum gnn_status print_merit(const struct figures *f, const struct gnn_figure_ratios *ratios, struct gnn_err *err)
-{
-    struct gnn_ratio_merit merit;
-    GNN_TRY(gnn_figure_ratios_merit(ratios, f->tolerances.about, &merit, err));
-    if (merit.worst == NULL) {
-        (void)printf(" | 0 | | | | | | | | |\n");
-        return GNN_OK;
-    }
-    const struct gnn_figure_ratio *const worst = merit.worst;
-    (void)printf(" | %u | %.2f | %u | %u | %s %s: %.3g for %.4g (%+.2f) | %u", ratios->count, merit.median, merit.near,
-                 merit.within_2, worst->figure, worst->predicate, worst->ours, worst->published,
-                 gnn_figure_ratio_error(worst->ours, worst->published), merit.quotients);
-    if (merit.quotients > 0)
-        (void)printf(" | %u | %.2f | %.2f |\n", merit.beyond_1, merit.quotient_median, merit.null_median);
-    else
-        (void)printf(" | | | |\n");
-    return GNN_OK;
-}
-
-/* Every ratio of a paper. */
-static void print_ratios(const struct gnn_figure_ratios *ratios)
-{
-    for (uint32_t r = 0; r < ratios->count; r++) {
-        const struct gnn_figure_ratio *const ratio = &ratios->rows[r];
-        (void)printf("| %s | %s | %s | %.3g | %.4g | %+.2f | %s | %s |\n", ratio->figure, ratio->predicate,
-                     ratio->where, ratio->ours, ratio->published, gnn_figure_ratio_error(ratio->ours, ratio->published),
-                     ratio->holds ? "yes" : "no", ratio->holds ? "" : ratio->reason);
-    }
-}
-
-static enum gnn_status print_summary(const struct figures *f, struct gnn_err *err)
-{
-    (void)printf("\n| figure | ratio | where | ours | published | log2 | holds | likely cause where not |\n"
-                 "|---|---|---|---|---|---|---|---|\n");
-    for (uint32_t i = 0; i < f->paper_count; i++)
-        print_ratios(&f->papers[i].verdicts.ratios);
-    (void)printf("\n| paper | figures | not available | hold | do not hold | not measurable | ratios | median of abs "
-                 "log2(ours / published) | within %.4g | within 2 | worst | quotients | at or beyond 1 | their median "
-                 "| the same if all were 1 |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-                 f->tolerances.about);
-    for (uint32_t i = 0; i < f->paper_count; i++) {
-        const struct paper *const paper = &f->papers[i];
-        (void)printf("| %s | %u | %u | %u | %u | %u", paper->name, paper->figures, paper->missing, paper->verdicts.held,
-                     paper->verdicts.failed, paper->verdicts.unmeasured);
-        GNN_TRY(print_merit(f, &paper->verdicts.ratios, err));
-    }
-    (void)printf("\nRatios: ours over the printed number, one row for each printed number. Quotients: ratios of two "
-                 "values, where 1 means no difference. At or beyond 1: quotients that lost the paper's direction.\n");
-    return GNN_OK;
 }
 
 /* ---- one figure ---- */
@@ -307,7 +243,7 @@ static enum gnn_status write_words(const struct figures *f, const struct found *
 {
     char path[PATH_BYTES];
     GNN_TRY(gnn_make_dirs(f->config.out_dir, err));
-    (void)snprintf(path, sizeof path, "%s/%s.md", f->config.out_dir, found->id);
+    (void)snprintf(path, sizeof path, "%s/%s.md", f->config.out_dir, figure != NULL ? figure->file : found->id);
     FILE *const out = fopen(path, "we");
     if (out == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
@@ -322,6 +258,19 @@ static enum gnn_status write_words(const struct figures *f, const struct found *
     return GNN_OK;
 }
 
+static enum gnn_status judge_variants(struct figures *f, const struct found *found, struct gnn_paper_figure *figure,
+                                      FILE *out, struct gnn_err *err)
+{
+    struct gnn_paper *const paper = gnn_papers_find(&f->papers, found->about.paper);
+    const struct gnn_axis *const variants = figure->has_variants ? &figure->axes[figure->axis_count - 1] : NULL;
+    for (figure->variant = 0; figure->variant < (variants != NULL ? variants->count : 1); figure->variant++) {
+        if (variants != NULL)
+            (void)fprintf(out, "%svariant %s:\n", figure->variant > 0 ? "\n" : "", variants->values[figure->variant]);
+        GNN_TRY(gnn_figure_judge(figure, &f->tolerances, out, &paper->verdicts[figure->variant], err));
+    }
+    return GNN_OK;
+}
+
 /* Prints which findings hold, and keeps that with the caption. */
 static enum gnn_status judge_figure(struct figures *f, const struct found *found, struct gnn_paper_figure *figure,
                                     struct gnn_err *err)
@@ -331,8 +280,7 @@ static enum gnn_status judge_figure(struct figures *f, const struct found *found
     FILE *const out = open_memstream(&findings, &bytes);
     if (out == NULL)
         return gnn_fail(err, GNN_ENOMEM, "the findings of %s", found->id);
-    enum gnn_status status =
-        gnn_figure_judge(figure, &f->tolerances, out, &paper_of(f, found->about.paper)->verdicts, err);
+    enum gnn_status status = judge_variants(f, found, figure, out, err);
     if (fclose(out) != 0 && status == GNN_OK)
         status = gnn_fail(err, GNN_ENOMEM, "the findings of %s", found->id);
     if (status == GNN_OK) {
@@ -434,7 +382,7 @@ static enum gnn_status do_figure(struct figures *f, struct found *found, struct 
 /* Prints a figure that is not available, with the reason. Among all figures this is not a failure. */
 static enum gnn_status pass_over(struct figures *f, struct found *found, const char *why, struct gnn_err *err)
 {
-    paper_of(f, found->about.paper)->missing++;
+    gnn_papers_find(&f->papers, found->about.paper)->missing++;
     (void)snprintf(found->trouble, sizeof found->trouble, "%s", why);
     print_heading(found);
     (void)printf("\nnot available: %s\n\n", why);
@@ -460,7 +408,7 @@ static enum gnn_status check_import(const struct figures *f, const struct found 
 static enum gnn_status make_figure(struct figures *f, struct found *found, int *exit_status, struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
-    paper_of(f, found->about.paper)->figures++;
+    gnn_papers_find(&f->papers, found->about.paper)->figures++;
     if (found->about.missing[0] != '\0') {
         if (!f->config.all)
             return gnn_fail(err, GNN_ENOTSUP, "%s is not available: %s", found->id, found->about.missing);
@@ -614,7 +562,7 @@ static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_
         GNN_TRY(make_one_of_all(f, &f->found[i], exit_status, err));
         cells += f->found[i].own.cells;
     }
-    GNN_TRY(print_summary(f, err));
+    GNN_TRY(gnn_papers_print(&f->papers, &f->tolerances, err));
     print_gaps(f);
     return GNN_OK;
 }
@@ -645,6 +593,9 @@ static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_er
         return gnn_fail(err, GNN_EUSAGE, "figure: %s and --%s: the one or the other", f->wanted[0],
                         f->config.list ? "list" : "all");
     GNN_TRY(find_files(f, err));
+    if (f->config.variants[0] != '\0')
+        GNN_TRY(gnn_figure_variants(f->config.variants, &f->fix, &f->variants, err));
+    f->papers.variants = f->variants;
     if (f->config.list)
         return list_all(f, err);
     GNN_TRY(check_outputs(f, err));
@@ -713,8 +664,8 @@ int gnn_cmd_figure(int argc, char **argv)
     f->words = (struct gnn_command_words){argc, argv};
     if (gnn_args_parse(&line, argc, argv, &f->config, f, &exit_status) && do_all(f, &exit_status, &err) != GNN_OK)
         exit_status = gnn_cli_failed(&err);
-    for (uint32_t i = 0; i < f->paper_count; i++)
-        gnn_figure_verdicts_close(&f->papers[i].verdicts);
+    gnn_papers_close(&f->papers);
+    gnn_ini_close(f->variants);
     gnn_kv_clear(&f->fix);
     gnn_figure_met_close(&f->met);
     free(f->found);

@@ -491,10 +491,10 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     const bool logarithmic = strcmp(figure->about.log, "yes") == 0;
     const double most = panels->range.most > 0 ? panels->range.most : 1;
     const double least = panels->range.least > 0 ? panels->range.least : most / 10;
-    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", figure->id);
-    (void)snprintf(data, sizeof data, "%s.dat", figure->id);
+    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", figure->file);
+    (void)snprintf(data, sizeof data, "%s.dat", figure->file);
     put_text(script, "data", data);
-    put_text(script, "base", figure->id);
+    put_text(script, "base", figure->file);
     (void)snprintf(text, sizeof text, "%s: %s", figure->id, figure->about.title);
     put_text(script, "heading", text);
     gnn_figure_caption(figure, text, sizeof text);
@@ -518,7 +518,7 @@ static enum gnn_status open_part(const struct gnn_paper_figure *figure, const ch
                                  struct gnn_err *err)
 {
     char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, figure->id, suffix);
+    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, figure->file, suffix);
     *out = fopen(path, "we");
     if (*out == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
@@ -549,7 +549,7 @@ static enum gnn_status draw(const struct gnn_paper_figure *figure, int shape, co
     if (panels->count > 0)
         put_script(figure, shape, panels, file);
     GNN_TRY(close_part(file, figure, "gp", err));
-    return panels->count > 0 ? gnn_gnuplot_run(dir, figure->id, err) : GNN_OK;
+    return panels->count > 0 ? gnn_gnuplot_run(dir, figure->file, err) : GNN_OK;
 }
 
 enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)

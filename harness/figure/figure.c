@@ -166,6 +166,26 @@ static enum gnn_status add_row_key(struct gnn_paper_figure *figure, const char *
     return GNN_OK;
 }
 
+/* Appends the file's name without folder and ending. */
+static void add_name(char name[GNN_NAME_MAX], const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const base = slash != NULL ? slash + 1 : path;
+    const char *const dot = strrchr(base, '.');
+    const size_t at = strlen(name);
+    (void)snprintf(name + at, GNN_NAME_MAX - at, "%.*s", (int)(dot != NULL ? dot - base : (ptrdiff_t)strlen(base)),
+                   base);
+}
+
+/* The last axis, and output files of their own: "ID-NAME". */
+static enum gnn_status add_variants(struct gnn_paper_figure *figure, const char *path, struct gnn_err *err)
+{
+    const size_t at = strlen(figure->file);
+    (void)snprintf(figure->file + at, sizeof figure->file - at, "-");
+    add_name(figure->file, path);
+    return add_axis(figure, GNN_JOB_VARIANT, err);
+}
+
 /* A section's name up to a comma. */
 static enum gnn_status add_series(struct gnn_paper_figure *figure, const char *section, const char *published,
                                   uint32_t *out, struct gnn_err *err)
@@ -319,7 +339,8 @@ static void measure(struct gnn_job_cell *cell)
     c->epochs = gnn_max_u32(c->epochs, 2);
 }
 
-static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell, enum gnn_world_kind world)
+static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell,
+                        const struct gnn_figure_setup *setup)
 {
     struct gnn_err cause = {0};
     enum gnn_status status = GNN_OK;
@@ -329,10 +350,12 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         scale_down(cell, figure->scale_divisor);
         status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, &cause);
     }
-    if (world == GNN_WORLD_MEASURED || trains(cell))
+    if (setup->world == GNN_WORLD_MEASURED || trains(cell))
         measure(cell);
-    if (trains(cell))
+    if (trains(cell)) {
         memcpy(cell->config.compute, "cpu", sizeof "cpu");
+        cell->config.device_readahead[0] = '\0'; /* a variant may set it; here it would need root */
+    }
     GNN_NEXT(status, gnn_run_config_check(&cell->config, &cause));
     GNN_NEXT(status, gnn_machine_resolve(&cell->config, &cause));
     if (status != GNN_OK)
@@ -444,6 +467,7 @@ static enum gnn_status open_job(struct gnn_paper_figure *figure, const char *pat
                                       .pass_without_system = !figure->by_fio};
     enum gnn_status status = gnn_job_open(path, &options, &as_it_is, err);
     options.overrides = &overrides;
+    options.variants = figure->has_variants ? setup->variants : NULL;
     if (!figure->by_fio)
         GNN_NEXT(status, place_options(figure, setup, &overrides, err));
     GNN_NEXT(status, fix_keys(figure, as_it_is, setup->fix, &overrides, err));
@@ -463,7 +487,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
         if (figure->by_fio)
             gnn_fio_cell_set_up(figure, setup, &figure->job->cells[i]);
         else
-            set_up_cell(figure, &figure->job->cells[i], setup->world);
+            set_up_cell(figure, &figure->job->cells[i], setup);
         GNN_TRY(place_cell(figure, i, err));
     }
     return GNN_OK;
@@ -524,6 +548,9 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
     GNN_TRY(add_axis(figure, figure->about.x, err));
     GNN_TRY(each_word(figure->about.facets, add_axis, figure, err));
     GNN_TRY(each_word(figure->about.rows, add_row_key, figure, err));
+    figure->has_variants = setup->variants != NULL && !figure->by_fio;
+    if (figure->has_variants)
+        GNN_TRY(add_variants(figure, gnn_ini_name(setup->variants), err));
     GNN_TRY(read_series(figure, ini, err));
     GNN_TRY(open_cells(figure, path, setup, err));
     if (figure->job->count == 0)
@@ -542,22 +569,14 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
     return read_predicates(figure, ini, setup, err);
 }
 
-static void name_figure(struct gnn_paper_figure *figure, const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    const char *const name = slash != NULL ? slash + 1 : path;
-    const char *const dot = strrchr(name, '.');
-    (void)snprintf(figure->id, sizeof figure->id, "%.*s", (int)(dot != NULL ? dot - name : (ptrdiff_t)strlen(name)),
-                   name);
-}
-
 enum gnn_status gnn_figure_open(const char *path, const struct gnn_figure_setup *setup, struct gnn_paper_figure **out,
                                 struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
     struct gnn_ini *ini = NULL;
     GNN_NEW(figure, 1, err, "figure %s", path);
-    name_figure(figure, path);
+    add_name(figure->id, path);
+    memcpy(figure->file, figure->id, sizeof figure->file);
     enum gnn_status status = gnn_ini_open(path, &ini, err);
     GNN_NEXT(status, read_figure(figure, path, ini, setup, err));
     gnn_ini_close(ini);
@@ -575,26 +594,4 @@ void gnn_figure_close(struct gnn_paper_figure *figure)
     gnn_job_close(figure->job);
     gnn_published_close(&figure->published);
     free(figure);
-}
-
-/* ---- tolerances ---- */
-
-enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err)
-{
-    struct gnn_ini *ini;
-    const struct {
-        const char *key;
-        double *value;
-    } wanted[] = {{"about", &out->about}, {"flat", &out->flat}, {"noise", &out->noise}};
-    GNN_TRY(gnn_ini_open(path, &ini, err));
-    enum gnn_status status = GNN_OK;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == GNN_OK; i++) {
-        const struct gnn_ini_entry *const entry = gnn_ini_find(find_section(ini, "tolerances"), wanted[i].key);
-        *wanted[i].value = entry != NULL ? strtod(entry->value, NULL) : 0;
-        if (!(*wanted[i].value >= 1))
-            status =
-                gnn_fail(err, GNN_EUSAGE, "%s: [tolerances] needs %s, a factor of at least 1", path, wanted[i].key);
-    }
-    gnn_ini_close(ini);
-    return status;
 }

@@ -108,7 +108,7 @@ struct gnn_figure_predicate {
 };
 
 struct gnn_paper_figure {
-    char id[GNN_NAME_MAX];
+    char id[GNN_NAME_MAX], file[GNN_NAME_MAX]; /* file: name of its output files */
     struct gnn_figure_about about;
     char metrics[GNN_FIGURE_METRICS_MAX][GNN_NAME_MAX];
     char published_names[GNN_FIGURE_METRICS_MAX][GNN_NAME_MAX]; /* of each metric; "" or "-": none */
@@ -119,6 +119,8 @@ struct gnn_paper_figure {
     uint32_t expression_count;
     int32_t keys[GNN_KEYS_MAX], row_keys[GNN_KEYS_MAX]; /* in the order of places; those of `rows` */
     uint32_t key_count, row_key_count;
+    bool has_variants; /* the last axis is GNN_JOB_VARIANT; predicates do not have it */
+    uint32_t variant;  /* the one that predicates judge */
     struct gnn_figure_series series[GNN_FIGURE_SERIES_MAX];
     const char *series_names[GNN_FIGURE_SERIES_MAX];
     uint32_t series_count;
@@ -139,8 +141,9 @@ struct gnn_figure_setup {
     enum gnn_world_kind world; /* measured: on this machine, with the profile's compute as a model */
     uint32_t scale_divisor;    /* 0: the figure's own scale, else 1 if it has none */
     const char *db, *data_dir;
-    const char *published_path;    /* file of the paper's values; NULL: none */
-    const struct gnn_kv_list *fix; /* fixed keys of all runs; excludes predicates of other runs. NULL or empty: none */
+    const char *published_path;     /* file of the paper's values; NULL: none */
+    const struct gnn_ini *variants; /* overlays of every run, gnn_job_options; fio's jobs ignore them. NULL: none */
+    const struct gnn_kv_list *fix;  /* fixed keys of all runs; excludes predicates of other runs. NULL or empty: none */
 };
 
 /* Reads the figure at path; its ID is the file's name. Returns GNN_EUSAGE, which names the file and the fault,

@@ -47,12 +47,19 @@ static bool has_value(const struct gnn_paper_figure *figure, uint32_t series, co
     return has;
 }
 
+/* Whether rows are named by the axis: a figure without x has one without a key. */
+static bool names_rows(const struct gnn_paper_figure *figure, uint32_t axis)
+{
+    return axis != gnn_column_axis(figure) && figure->axes[axis].key[0] != '\0';
+}
+
 /* Whether the series has anything at this combination of facets. */
 static bool has_line(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *facets)
 {
+    const uint32_t c = gnn_column_axis(figure);
     uint32_t at[GNN_AXES_MAX];
     memcpy(at, facets, sizeof at);
-    for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
+    for (at[c] = 0; at[c] < figure->axes[c].count; at[c]++)
         if (has_value(figure, series, at))
             return true;
     return false;
@@ -70,33 +77,40 @@ const char *gnn_axis_label(const struct gnn_paper_figure *figure, uint32_t axis,
 
 static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, FILE *out)
 {
+    const uint32_t c = gnn_column_axis(figure);
     uint32_t at[GNN_AXES_MAX] = {0};
     char text[GNN_AXIS_LABEL];
     do {
         if (!has_line(figure, series, at))
             continue;
         (void)fprintf(out, "| %s |", figure->series[series].name);
-        for (uint32_t a = 1; a < figure->axis_count; a++)
-            (void)fprintf(out, " %s |", gnn_axis_label(figure, a, at[a], text));
-        for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
+        for (uint32_t a = 0; a < figure->axis_count; a++)
+            if (names_rows(figure, a))
+                (void)fprintf(out, " %s |", gnn_axis_label(figure, a, at[a], text));
+        for (at[c] = 0; at[c] < figure->axes[c].count; at[c]++)
             put_value(figure, metric, series, at, out);
-        at[0] = 0;
+        at[c] = 0;
         (void)fputc('\n', out);
-    } while (gnn_axes_next(figure, 1, at));
+    } while (gnn_axes_next_row(figure, at));
 }
 
 static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
 {
-    const struct gnn_axis *const x = &figure->axes[0];
+    const uint32_t c = gnn_column_axis(figure);
+    const struct gnn_axis *const x = &figure->axes[c];
     char text[GNN_AXIS_LABEL];
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         (void)fprintf(out, "\n%s\n\n| series |", figure->metrics[m]);
-        for (uint32_t a = 1; a < figure->axis_count; a++)
-            (void)fprintf(out, " %s |", figure->axes[a].key);
+        for (uint32_t a = 0; a < figure->axis_count; a++)
+            if (names_rows(figure, a))
+                (void)fprintf(out, " %s |", figure->axes[a].key);
         for (uint32_t i = 0; i < x->count; i++)
-            (void)fprintf(out, " %s%s%s |", x->key, x->key[0] != '\0' ? "=" : "", gnn_axis_label(figure, 0, i, text));
-        (void)fputs("\n|", out);
-        for (uint32_t i = 0; i < figure->axis_count + x->count; i++)
+            (void)fprintf(out, " %s%s%s |", c == 0 ? x->key : "", c == 0 && x->key[0] != '\0' ? "=" : "",
+                          gnn_axis_label(figure, c, i, text));
+        (void)fputs("\n|---|", out);
+        for (uint32_t a = 0; a < figure->axis_count; a++)
+            (void)fputs(names_rows(figure, a) ? "---|" : "", out);
+        for (uint32_t i = 0; i < x->count; i++)
             (void)fputs("---|", out);
         (void)fputc('\n', out);
         for (uint32_t s = 0; s < figure->series_count; s++)
@@ -198,7 +212,7 @@ enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char
 {
     char path[PATH_BYTES];
     GNN_TRY(gnn_make_dirs(dir, err));
-    (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->id);
+    (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->file);
     FILE *const file = fopen(path, "we");
     if (file == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
@@ -476,6 +490,8 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     const char *const average = figure->about.average[0] != '\0' ? "Mean" : "Median";
     if (figure->about.over[0] != '\0')
         say(&c, ". %s and range over %s", average, figure->about.over);
+    if (figure->has_variants)
+        say(&c, ". Variants: %s.ini", figure->file + strlen(figure->id) + 1);
     if (most > 1)
         say(&c, ". %s and range of up to %u runs per configuration", average, most);
     else

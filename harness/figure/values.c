@@ -310,6 +310,8 @@ static bool is_at(const struct gnn_paper_figure *figure, const struct gnn_publis
     const struct gnn_axis *const axis = &figure->axes[a];
     char theirs[GNN_AXIS_VALUE_BYTES];
     const char *const key = a == 0 && figure->about.published_x[0] != '\0' ? figure->about.published_x : axis->key;
+    if (figure->has_variants && a + 1 == figure->axis_count) /* the paper has one machine */
+        return true;
     if (strcmp(axis->key, "dataset") == 0)
         return gnn_published_same_name(row->dataset, ours);
     if (strcmp(axis->key, "model") == 0)
@@ -377,11 +379,17 @@ static enum gnn_value_state published_value(const struct gnn_paper_figure *figur
     return GNN_VALUE_KNOWN;
 }
 
-static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t series, const uint32_t *outside,
+                                  double *out)
 {
+    const struct gnn_paper_figure *const figure = ctx;
+    uint32_t at[GNN_AXES_MAX];
+    memcpy(at, outside, sizeof at);
+    if (figure->has_variants)
+        at[figure->axis_count - 1] = figure->variant;
     if (gnn_metric_of_paper(metric))
-        return published_value(ctx, metric + strlen(GNN_METRIC_PUBLISHED), series, at, out);
-    const struct gnn_figure_value found = gnn_figure_value_at(ctx, metric, series, at);
+        return published_value(figure, metric + strlen(GNN_METRIC_PUBLISHED), series, at, out);
+    const struct gnn_figure_value found = gnn_figure_value_at(figure, metric, series, at);
     if (found.state == GNN_VALUE_KNOWN)
         *out = found.median;
     return found.state;
@@ -389,7 +397,7 @@ static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t 
 
 void gnn_figure_values(const struct gnn_paper_figure *figure, struct gnn_value_source *out)
 {
-    *out = (struct gnn_value_source){.axis_count = figure->axis_count,
+    *out = (struct gnn_value_source){.axis_count = figure->axis_count - (figure->has_variants ? 1 : 0),
                                      .axes = figure->axes,
                                      .series_count = figure->series_count,
                                      .series = figure->series_names,

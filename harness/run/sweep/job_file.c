@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELLS_MAX = 1024, KEYS_MAX = 64, FILES_MAX = 32, DEPTH_MAX = 8, PATH_BYTES = 1024 };
+enum { CELLS_MAX = 4096, KEYS_MAX = 64, FILES_MAX = 32, DEPTH_MAX = 8, PATH_BYTES = 1024 };
 
 /* A key of a case with the values it runs through. */
 struct key {
@@ -37,6 +37,13 @@ static bool is_word_of(const char *const *words, const char *word)
         if (strcmp(*words, word) == 0)
             return true;
     return false;
+}
+
+/* Whether the key is none of the run's. */
+static bool is_only_kept(const struct reading *r, const char *name)
+{
+    return is_word_of(r->options->other_keys, name) ||
+           (r->options->variants != NULL && strcmp(name, GNN_JOB_VARIANT) == 0);
 }
 
 /* ---- files ---- */
@@ -113,7 +120,7 @@ static enum gnn_status put_key(struct reading *r, const char *name, const char *
     struct key *const key = &r->keys[at];
     *key = (struct key){.name = name, .file = file, .line = line};
     enum gnn_status status;
-    if (is_word_of(r->options->other_keys, name)) {
+    if (is_only_kept(r, name)) {
         key->values.count = 1;
         status =
             strlen(value) < GNN_TEXT_MAX ? GNN_OK : gnn_fail(&cause, GNN_EUSAGE, "%s: the value is too long", name);
@@ -175,6 +182,15 @@ static enum gnn_status override(struct reading *r, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Puts a variant's keys in place of the case's. */
+static enum gnn_status overlay(struct reading *r, const struct gnn_ini_section *variant, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < variant->entry_count; i++)
+        GNN_TRY(put_key(r, variant->entries[i].key, variant->entries[i].value, gnn_ini_name(r->options->variants),
+                        variant->entries[i].line, err));
+    return put_key(r, GNN_JOB_VARIANT, variant->name, NULL, 0, err);
+}
+
 /* ---- cells ---- */
 
 /* One pair of a run: an option, a preset, or "system.key". */
@@ -201,7 +217,7 @@ static enum gnn_status fill_config(const struct reading *r, const uint32_t *choi
             const struct key *const key = &r->keys[i];
             const int turn = strcmp(key->name, "scale") == 0 ? 0 : strcmp(key->name, "preset") == 0 ? 1 : 2;
             struct gnn_err cause = {0};
-            if (turn != pass || is_word_of(r->options->other_keys, key->name))
+            if (turn != pass || is_only_kept(r, key->name))
                 continue;
             const enum gnn_status status = set_pair(config, key->name, key->values.of[choice[i]], &cause);
             if (status != GNN_OK && key->file == NULL)
@@ -252,9 +268,9 @@ static bool has_system(const struct reading *r)
     return false;
 }
 
-/* Every combination of the values; the last key turns fastest. */
-static enum gnn_status expand_section(struct reading *r, const struct gnn_ini *ini,
-                                      const struct gnn_ini_section *section, struct gnn_err *err)
+/* Every combination of the values of a case, of a variant of it unless NULL; the last key turns fastest. */
+static enum gnn_status expand_case(struct reading *r, const struct gnn_ini *ini, const struct gnn_ini_section *section,
+                                   const struct gnn_ini_section *variant, struct gnn_err *err)
 {
     uint32_t choice[KEYS_MAX] = {0};
     r->key_count = 0;
@@ -263,6 +279,8 @@ static enum gnn_status expand_section(struct reading *r, const struct gnn_ini *i
     GNN_TRY(override(r, err));
     if (r->options->pass_without_system && !has_system(r))
         return GNN_OK;
+    if (variant != NULL)
+        GNN_TRY(overlay(r, variant, err));
     for (bool more = true; more;) {
         GNN_TRY(add_cell(r, section->name, choice, err));
         more = false;
@@ -272,6 +290,17 @@ static enum gnn_status expand_section(struct reading *r, const struct gnn_ini *i
             more = choice[i] != 0;
         }
     }
+    return GNN_OK;
+}
+
+static enum gnn_status expand_section(struct reading *r, const struct gnn_ini *ini,
+                                      const struct gnn_ini_section *section, struct gnn_err *err)
+{
+    const struct gnn_ini *const variants = r->options->variants;
+    if (variants == NULL)
+        return expand_case(r, ini, section, NULL, err);
+    for (uint32_t v = 0; v < gnn_ini_section_count(variants); v++)
+        GNN_TRY(expand_case(r, ini, section, gnn_ini_section(variants, v), err));
     return GNN_OK;
 }
 

@@ -11,9 +11,12 @@
 #ifndef GNN_RUN_SWEEP_JOB_FILE_H
 #define GNN_RUN_SWEEP_JOB_FILE_H
 
+#include "harness/base/ini.h"
 #include "harness/base/kv.h"
 #include "harness/run/config.h"
 #include "harness/run/sweep/grid.h"
+
+#define GNN_JOB_VARIANT "variant" /* key of the choices with the name of a variant */
 
 struct gnn_job_cell {
     char section[GNN_NAME_MAX];
@@ -32,6 +35,9 @@ struct gnn_job_options {
     const struct gnn_kv_list *overrides; /* replace the file's values; a value of NULL removes the key */
     const char *const *other_sections;   /* sections of the file that are not cases */
     const char *const *other_keys;       /* keys that are not options: kept only in the choices */
+    /* Every case is made for each section, whose keys replace those of the case. The choice "variant" is the section's
+     * name. NULL: every case is made once. */
+    const struct gnn_ini *variants;
     bool keep_refused;        /* keep a combination that cannot be run, with its refusal, instead of an error */
     bool pass_without_system; /* a case without a system is skipped */
     bool foreign_keys;        /* keys belong to another program: kept only in the choices; only bars separate values */
