@@ -8,6 +8,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/figure_fit.h"
+#include "harness/cli/figure_sensitivity.h"
 #include "harness/cli/figure_summary.h"
 #include "harness/cli/figure_variants.h"
 #include "harness/cli/help.h"
@@ -30,7 +31,7 @@
 enum { IDS_MAX = 128, PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX, CAPTION_BYTES = 2000 };
 
 struct figure_config {
-    bool list, all, check, run, any_build;
+    bool list, all, check, run, any_build, sensitivity;
     enum gnn_world_kind world;
     uint32_t repeat, jobs;
     char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], variants[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX],
@@ -66,6 +67,9 @@ static const struct gnn_option figure_table[] = {
     OPTION("variants", TEXT, variants, "", .unit = "NAME|FILE",
            .help = "Run each configuration under every variant of experiments/variants/NAME.ini, or of a file (with a "
                    "'/'), as columns of the tables; predicates are judged for each variant"),
+    OPTION("sensitivity", BOOL, sensitivity, "no",
+           .help = "Make the figure again with each assumed parameter of its profiles halved and doubled, and print "
+                   "how its ratios to published numbers change"),
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "Runs of each configuration"),
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "RUNS",
            .help = "Simulated runs at a time"),
@@ -93,7 +97,8 @@ struct figures {
     struct found *found; /* (IDS_MAX) */
     uint32_t found_count;
     struct gnn_papers papers;
-    struct gnn_ini *variants; /* of --variants; NULL: none */
+    struct gnn_ini *variants;            /* of --variants; NULL: none */
+    const char *change, *change_profile; /* of --sensitivity while a figure is made with it; NULL: none */
     struct gnn_tolerances tolerances;
     struct gnn_figure_met met;
     struct gnn_kv_list fix; /* every --fix */
@@ -173,6 +178,8 @@ static enum gnn_status open_figure(const struct figures *f, const struct found *
                                            .data_dir = f->config.data_dir,
                                            .fix = &f->fix,
                                            .variants = f->variants,
+                                           .change = f->change,
+                                           .change_profile = f->change_profile,
                                            .published_path =
                                                find_published(found->about.paper, published, sizeof published)};
     return gnn_figure_open(found->path, &setup, out, err);
@@ -353,6 +360,47 @@ static enum gnn_status check_scale(const struct figures *f, const struct found *
     return GNN_OK;
 }
 
+struct changed {
+    struct figures *figures;
+    const struct found *found;
+    int *exit_status;
+};
+
+/* Runs, loads and judges an opened figure without printing. */
+static enum gnn_status judge_silently(const struct changed *c, struct gnn_paper_figure *figure,
+                                      struct gnn_figure_verdicts *out, struct gnn_err *err)
+{
+    const struct figures *const f = c->figures;
+    char *text = NULL;
+    size_t bytes = 0;
+    if (f->config.run && !f->config.check)
+        GNN_TRY(run_cells(f, figure, c->exit_status, err));
+    GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
+    FILE *const ignored = open_memstream(&text, &bytes);
+    if (ignored == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the findings of %s", figure->id);
+    const enum gnn_status status = gnn_figure_judge(figure, &f->tolerances, ignored, out, err);
+    (void)fclose(ignored);
+    free(text);
+    return status;
+}
+
+static enum gnn_status make_changed(void *ctx, const char *profile, const char *change, struct gnn_figure_verdicts *out,
+                                    struct gnn_err *err)
+{
+    const struct changed *const c = ctx;
+    struct figures *const f = c->figures;
+    struct gnn_paper_figure *figure;
+    f->change = change[0] != '\0' ? change : NULL;
+    f->change_profile = profile;
+    enum gnn_status status = open_figure(f, c->found, f->scale_divisor, &figure, err);
+    f->change = NULL;
+    GNN_TRY(status);
+    status = judge_silently(c, figure, out, err);
+    gnn_figure_close(figure);
+    return status;
+}
+
 /* Does what was asked with an opened figure; *exit_status is raised by cells that failed. */
 static enum gnn_status do_figure(struct figures *f, struct found *found, struct gnn_paper_figure *figure,
                                  int *exit_status, struct gnn_err *err)
@@ -374,6 +422,9 @@ static enum gnn_status do_figure(struct figures *f, struct found *found, struct 
     if (!f->config.check && recorded > 0)
         GNN_TRY(show_figure(f, figure, err));
     GNN_TRY(judge_figure(f, found, figure, err));
+    struct changed changed = {f, found, exit_status};
+    if (f->config.sensitivity)
+        GNN_TRY(gnn_figure_sensitivity(figure, make_changed, &changed, f->config.out_dir, err));
     (void)putchar('\n');
     (void)fflush(stdout);
     return GNN_OK;
@@ -592,6 +643,10 @@ static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_er
     if (f->wanted_count > 0 && (f->config.list || f->config.all))
         return gnn_fail(err, GNN_EUSAGE, "figure: %s and --%s: the one or the other", f->wanted[0],
                         f->config.list ? "list" : "all");
+    if (f->config.sensitivity && (f->config.variants[0] != '\0' || f->config.world == GNN_WORLD_MEASURED))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "figure: --sensitivity changes the profile of simulated runs without variants; leave out "
+                        "--world measured and --variants (--fix sets what a variant sets)");
     GNN_TRY(find_files(f, err));
     if (f->config.variants[0] != '\0')
         GNN_TRY(gnn_figure_variants(f->config.variants, &f->fix, &f->variants, err));

@@ -339,6 +339,13 @@ static void measure(struct gnn_job_cell *cell)
     c->epochs = gnn_max_u32(c->epochs, 2);
 }
 
+/* Whether the run has the changed parameter: its profile's own, or one of the costs that it has. */
+static bool is_changed(const struct gnn_run_config *config, const struct gnn_figure_setup *setup)
+{
+    return setup->change != NULL && strcmp(config->profile, setup->change_profile) == 0 &&
+           !(gnn_run_costs_are_ideal(config) && strncmp(setup->change, "released.", strlen("released.")) == 0);
+}
+
 static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell,
                         const struct gnn_figure_setup *setup)
 {
@@ -356,6 +363,8 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         memcpy(cell->config.compute, "cpu", sizeof "cpu");
         cell->config.device_readahead[0] = '\0'; /* a variant may set it; here it would need root */
     }
+    if (is_changed(&cell->config, setup))
+        GNN_NEXT(status, gnn_run_config_change(&cell->config, setup->change, &cause));
     GNN_NEXT(status, gnn_run_config_check(&cell->config, &cause));
     GNN_NEXT(status, gnn_machine_resolve(&cell->config, &cause));
     if (status != GNN_OK)

@@ -143,7 +143,8 @@ struct gnn_figure_setup {
     const char *db, *data_dir;
     const char *published_path;     /* file of the paper's values; NULL: none */
     const struct gnn_ini *variants; /* overlays of every run, gnn_job_options; fio's jobs ignore them. NULL: none */
-    const struct gnn_kv_list *fix;  /* fixed keys of all runs; excludes predicates of other runs. NULL or empty: none */
+    const char *change, *change_profile; /* --profile-set for runs with that profile; NULL: none */
+    const struct gnn_kv_list *fix; /* fixed keys of all runs; excludes predicates of other runs. NULL or empty: none */
 };
 
 /* Reads the figure at path; its ID is the file's name. Returns GNN_EUSAGE, which names the file and the fault,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tiny figure on machines that differ: under variants, and with changed parameters of its profile. */
+/* A tiny figure on machines that differ: under variants, with changed parameters of its profile, and with each assumed
+ * one halved and doubled. */
 #include "tests/support/figures.h"
 #include "tests/support/must.h"
 
@@ -114,6 +115,9 @@ static void wrong_variants(void **state)
     figure_expect(p, words, 2, PARTS("expected 1 to 16 sections"));
     figure_expect(p, "tiny-fig1 --variants windows --fix device-readahead=128K", 2,
                   PARTS("--fix device-readahead=128K: variant \"none\" of ", "sets it; leave one out"));
+    figure_expect(p, "tiny-fig1 --variants windows --sensitivity", 2,
+                  PARTS("leave out --world measured and --variants"));
+    figure_expect(p, "tiny-fig1 --world measured --sensitivity", 2, PARTS("leave out --world measured and --variants"));
 }
 
 /* A changed profile is a key like any other, and the caption has it. */
@@ -134,6 +138,35 @@ static void a_figure_has_changed_profiles(void **state)
                         "such parameter; did you mean \"storage.read_latency\""));
 }
 
+static void assumed_parameters_are_halved_and_doubled(void **state)
+{
+    const struct place *const p = *state;
+    struct process_result r = figure_run(p, "", "tiny-fig1 --sensitivity --jobs 2");
+    process_expect_all(&r, 0,
+                       PARTS("parameter 1 of 12: storage.read_latency of profile gnndrive-paper",
+                             "\nRatios with one parameter of a profile halved or doubled\n\nlead: ",
+                             ", published 16\n\n| parameter | value | halved | doubled |\n|---|---|---|---|\n",
+                             "| gpu.launch (gnndrive-paper) | 3us | ", "\n\nBelow 2 %: ", "bus.pageable"));
+    process_free(&r);
+    char *const csv = figure_read(p, "tiny-fig1-sensitivity.csv");
+    must_show(csv, "figure,ratio,where,published,ours,profile,parameter,value,halved,doubled\ntiny-fig1,lead,\"");
+    const char *const row = strstr(csv, ",gnndrive-paper,gpu.launch,3us,");
+    assert_non_null(row);
+    double halved, doubled;
+    assert_int_equal(sscanf(row, ",gnndrive-paper,gpu.launch,3us,%lf,%lf", &halved, &doubled), 2);
+    assert_true(doubled < halved); /* of the quick one most of an epoch */
+    free(csv);
+    figure_expect(p, "tiny-fig1 --sensitivity", 0, PARTS("0 runs made, 2 skipped", "| gpu.launch"));
+    figure_expect(p, "tiny-fig1 --sensitivity --check --fix costs=released", 0,
+                  PARTS("Ratios with one parameter of a profile halved or doubled: none"));
+    figure_expect(p, "tiny-fig1 --sensitivity --fix costs=released --jobs 2", 0,
+                  PARTS("parameter 22 of 22: released.cpu_cores of profile gnndrive-paper", "2 runs made, 0 skipped"));
+    /* A parameter is changed in the runs of its own profile alone. */
+    figure_expect(p, "tiny-fig1 --sensitivity --fix 'profile=gnndrive-paper|agnes-paper' --jobs 2", 0,
+                  PARTS("parameter 13 of 27: storage.read_latency of profile agnes-paper", "2 runs made, 2 skipped"));
+    figure_expect(p, "tiny-fig2 --sensitivity", 0, PARTS("none, because no ratio to a published number has a value"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_have_a_row_for_each_variant, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(wrong_variants, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(a_figure_has_changed_profiles, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(assumed_parameters_are_halved_and_doubled, make_place, place_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
