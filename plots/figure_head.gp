@@ -17,10 +17,11 @@ set datafile separator '\t'
 across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 800 : 420 * across # a page of text shows some 800 pixels
+panel = (wide - 105 - 60.0 * (across - 1)) / across # its width
 longest = published ? 9 : 3
 do for [i=1:series] { if (strlen(names[i]) > longest) { longest = strlen(names[i]) } }
 # Rows of the key, each with about as many names: gnuplot makes it no wider than the first panel.
-fitting = int((wide - 105 - 60.0 * (across - 1)) / across / (7.5 * longest + 65))
+fitting = int(panel / (7.5 * longest + 65))
 key_rows = int(ceil((series + published) / (fitting > 0 ? real(fitting) : 1.0)))
 titled = panels > 1 || strlen(panel_names[1]) > 0
 above = 52.0 + 22 * key_rows + (titled ? 24 : 0) # heading, key, panel's title

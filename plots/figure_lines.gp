@@ -6,7 +6,7 @@
 #   data       file: for each panel a block (two empty lines between), in it a line for each value of x:
 #              x, then for each series: value least most published word   (NaN: none; the word stands instead), and a dot
 #   rows       values of x, whose names are set as tics of the x axis
-#   words      most words at one value of x: lines of the strip, 0: none
+#   words, word_length: most words at one value of x, which are lines of the strip (0: none), and characters of the longest
 #   base, heading, caption, xlabel, ylabel: texts
 
 line = 15.0 # pixels of a line of the strip
@@ -15,11 +15,11 @@ ceiling = logarithmic ? top * (top / bottom) ** (strip / (1 - strip)) : top + (t
 share(k) = 1 - (4 + (k + 0.5) * line) / inner
 height(k) = logarithmic ? bottom * (ceiling / bottom) ** share(k) : bottom + share(k) * (ceiling - bottom)
 # The series' name stands beside its word where there is room.
-room = 0.85 * wide / across / rows > 6.3 * (longest + 4) + 10
+room = 0.9 * panel / (rows + 0.5) > 6.3 * (longest + 1 + word_length) + 10
 has(i) = strlen(word(stringcolumn(6+5*i), 1)) > 0
 label(i) = !has(i) ? '' : room ? names[i+1].' '.stringcolumn(6+5*i) : stringcolumn(6+5*i)
 set yrange [bottom:ceiling]
-set xrange [-0.6:rows - 0.4]
+set xrange [-0.6:rows - (room && words > 0 ? 0.1 : 0.4)]
 set ytics nomirror
 if (logarithmic) { set logscale y }
 # Where the ends of the y axis lie below three decades apart powers of ten are too few: 2 and 5 stand between them.

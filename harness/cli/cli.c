@@ -32,6 +32,7 @@ static const struct gnn_command commands[] = {
     {"sweep", "run every configuration of a job file", gnn_cmd_sweep},
     {"figure", "reproduce a figure of a paper: run, draw and check it", gnn_cmd_figure},
     {"merge", "join databases of runs", gnn_cmd_merge},
+    {"plot", "draw a metric of recorded runs over one of their options", gnn_cmd_plot},
     {"report", "show recorded runs as tables, plots or a page", gnn_cmd_report},
     {"baseline", "store the counters of a build or a database for later comparisons", gnn_cmd_baseline},
     {"compare", "compare two builds, databases or baselines (regression gate)", gnn_cmd_compare},

@@ -3,6 +3,7 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/dataset/prepare.h"
+#include "harness/figure/metric.h"
 #include "harness/run/config.h"
 #include "harness/run/preset.h"
 #include "harness/world/profile.h"
@@ -205,8 +206,12 @@ bool gnn_help_values(const struct gnn_option *option, FILE *out)
         }
     if (strcmp(option->name, "set") == 0)
         gnn_help_parameters(out);
-    else if (strcmp(option->name, "series") == 0)
+    else if (strcmp(option->name, "series") == 0 || strcmp(option->name, "x") == 0 ||
+             strcmp(option->name, "facet") == 0)
         print_run_options(out);
+    else if (strcmp(option->name, "y") == 0)
+        for (uint32_t i = 0; gnn_metric_name(i) != NULL; i++)
+            print_word(out, gnn_metric_name(i));
     else
         return false;
     return true;

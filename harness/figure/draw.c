@@ -92,6 +92,7 @@ struct panels {
     struct range range;
     double tops[PANELS_MAX]; /* the largest value of each */
     uint32_t words;          /* most at one value of x */
+    size_t word_length;      /* characters of the longest */
 };
 
 /* Returns whether a word stands in the value's place. */
@@ -120,6 +121,8 @@ static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
     widen(&panels->range, panel.least);
     widen(&panels->range, panel.most);
     panels->tops[panels->count - 1] = fmax(panels->tops[panels->count - 1], panel.most);
+    if (value.state != GNN_VALUE_KNOWN && strlen(value.word) > panels->word_length)
+        panels->word_length = strlen(value.word);
     return value.state != GNN_VALUE_KNOWN && value.word[0] != '\0';
 }
 
@@ -149,7 +152,8 @@ static bool has_panel(const struct gnn_paper_figure *figure, const uint32_t *fac
 /* Whether a value tells nothing without the name of its axis. */
 static bool says_nothing(const char *value)
 {
-    return strcmp(value, "yes") == 0 || strcmp(value, "no") == 0 || strspn(value, "0123456789.") == strlen(value);
+    return strcmp(value, "yes") == 0 || strcmp(value, "no") == 0 || strcmp(value, "none") == 0 ||
+           strspn(value, "0123456789") > 0;
 }
 
 static void name_panel(const struct gnn_paper_figure *figure, const uint32_t *at, char *name, size_t name_bytes)
@@ -495,7 +499,8 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     (void)snprintf(data, sizeof data, "%s.dat", figure->file);
     put_text(script, "data", data);
     put_text(script, "base", figure->file);
-    (void)snprintf(text, sizeof text, "%s: %s", figure->id, figure->about.title);
+    (void)snprintf(text, sizeof text, "%s%s%s", figure->own ? "" : figure->id, figure->own ? "" : ": ",
+                   figure->about.title);
     put_text(script, "heading", text);
     gnn_figure_caption(figure, text, sizeof text);
     const uint32_t lines = wrap(figure, panels, text);
@@ -506,7 +511,8 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
                   logarithmic ? 1 : 0, logarithmic ? least / 1.5 : 0, logarithmic ? most * 1.5 : most * headroom,
                   panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);
     const bool strip = strcmp(figure->about.chart, "lines") == 0;
-    (void)fprintf(script, "caption_lines = %u\nwords = %u\n", lines, strip ? panels->words : 0);
+    (void)fprintf(script, "caption_lines = %u\nwords = %u\nword_length = %zu\n", lines, strip ? panels->words : 0,
+                  panels->word_length);
     put_tics(figure, shape, script);
     put_panels(figure, shape, panels, script);
     put_series(figure, script);

@@ -132,8 +132,10 @@ struct gnn_paper_figure {
     uint32_t scale_divisor;
     char put_over
         [GNN_TEXT_MAX]; /* "epochs=3, max-batches=40": keys of --fix that override the values of every configuration */
-    bool own_setup;     /* the file's own world and scale are used */
-    bool by_fio;        /* measured by fio (fio_cells.h); run configurations then have db and data_dir only */
+    bool own;           /* of no paper: sizes, world and places are those of its runs, as `oocgnn sweep` has them */
+    char caption[GNN_FIGURE_LINE]; /* replaces the conditions of the runs; "": no caption of its own */
+    bool own_setup;                /* the file's own world and scale are used */
+    bool by_fio; /* measured by fio (fio_cells.h); run configurations then have db and data_dir only */
 };
 
 /* Where and at which size the figure is run. */

@@ -389,7 +389,14 @@ static bool begins(const char *name, const char *prefix)
     return strncmp(name, prefix, strlen(prefix)) == 0 && name[strlen(prefix)] != '\0';
 }
 
-static bool is_of_figure(const char *name)
+const char *gnn_metric_name(uint32_t i)
+{
+    return i < EPOCH_METRICS                 ? epoch_metrics[i].name
+           : i < EPOCH_METRICS + RUN_METRICS ? run_metrics[i - EPOCH_METRICS].name
+                                             : NULL;
+}
+
+bool gnn_metric_of_target(const char *name)
 {
     return strcmp(name, GNN_METRIC_TARGET_S) == 0 || strcmp(name, GNN_METRIC_TARGET_EPOCHS) == 0;
 }
@@ -454,7 +461,8 @@ bool gnn_metric_known(const char *name)
             return true;
     if (begins(base, profile))
         return gnn_run_parameter_known(base + strlen(profile));
-    return begins(base, first) || begins(base, environment) || epoch_of_accuracy(base) > 0 || is_of_figure(base);
+    return begins(base, first) || begins(base, environment) || epoch_of_accuracy(base) > 0 ||
+           gnn_metric_of_target(base);
 }
 
 bool gnn_metric_of_end(const char *name)
@@ -537,7 +545,7 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
                                                                                                 : (double)NAN;
     if (begins(base, environment) || begins(base, profile))
         return of_machine(run, base);
-    if (withheld || !has_epoch(run, epoch) || is_of_figure(base))
+    if (withheld || !has_epoch(run, epoch) || gnn_metric_of_target(base))
         return (double)NAN;
     const uint32_t after = epoch_of_accuracy(base);
     if (after > 0)

@@ -82,6 +82,11 @@ enum {
 /* Splits "reads@1" into "reads" and 1. Returns false if the name is too long, or neither a number nor "last" follows
  * the @. */
 bool gnn_metric_split(const char *name, char base[GNN_NAME_MAX], int32_t *epoch);
+/* Returns the name of metric number i of those with a fixed name, or NULL after the last one. */
+const char *gnn_metric_name(uint32_t i);
+
+/* Returns whether the metric needs the target of a figure: one of the two above. */
+bool gnn_metric_of_target(const char *name);
 
 /* Returns whether the metric is a test accuracy: of the run or after an epoch. */
 bool gnn_metric_of_accuracy(const char *name);

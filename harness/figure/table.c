@@ -468,7 +468,9 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     const struct gnn_run_record *const run = any_run(figure, &most);
     assert(text_bytes > 0);
     text[0] = '\0';
-    if (run == NULL)
+    if (figure->caption[0] != '\0')
+        say(&c, "%s", figure->caption);
+    if (run == NULL || figure->caption[0] != '\0')
         return;
     say_all(&c, figure, "", world_of);
     text[0] = (char)toupper((unsigned char)text[0]);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPETITIONS_MAX = 64, VALUES_MAX = 256 };
+enum { VALUES_MAX = 256 };
 
 /* ---- loading ---- */
 
@@ -22,8 +22,8 @@ static enum gnn_status load_cell(struct gnn_paper_figure *figure, uint32_t numbe
 {
     const struct gnn_run_config *const config = &figure->job->cells[number].config;
     struct gnn_figure_cell *const cell = &figure->cells[number];
-    const uint32_t max = gnn_min_u32(most, REPETITIONS_MAX);
-    int64_t ids[REPETITIONS_MAX];
+    const uint32_t max = gnn_min_u32(most, GNN_REPETITIONS_MAX);
+    int64_t ids[GNN_REPETITIONS_MAX];
     uint32_t count;
     struct gnn_db *db;
     GNN_TRY(figure->by_fio ? gnn_fio_cell_find(figure, number, max, ids, &count, err)

@@ -6,6 +6,8 @@
 #include "harness/figure/figure.h"
 #include "harness/run/identity.h"
 
+enum { GNN_REPETITIONS_MAX = 64 }; /* most runs of a configuration */
+
 /* Loads the recorded repetitions of every configuration, of this build or of any, at most `most` each. Returns errors
  * of the database. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_load(struct gnn_paper_figure *figure, bool any_build, uint32_t most,
