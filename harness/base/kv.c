@@ -44,6 +44,17 @@ enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char
     return GNN_OK;
 }
 
+enum gnn_status gnn_kv_vary(struct gnn_kv_list *seen, struct gnn_kv_list *varied, const char *key, const char *value,
+                            struct gnn_err *err)
+{
+    const char *const first = gnn_kv_get(seen, key);
+    if (value == NULL)
+        return GNN_OK;
+    if (first == NULL)
+        return gnn_kv_set(seen, key, value, err);
+    return strcmp(first, value) == 0 ? GNN_OK : gnn_kv_set(varied, key, "", err);
+}
+
 enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const char *key, const char *format, ...)
 {
     va_list args;

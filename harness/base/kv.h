@@ -24,6 +24,11 @@ GNN_MUST_CHECK enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *
 GNN_MUST_CHECK enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const char *key,
                                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* Finds the keys that have several values in some lists: call it for every pair of every list. `seen` keeps the first
+ * value of each key, `varied` the keys of which another one came. Both begin empty. Unknown values do not count. */
+GNN_MUST_CHECK enum gnn_status gnn_kv_vary(struct gnn_kv_list *seen, struct gnn_kv_list *varied, const char *key,
+                                           const char *value, struct gnn_err *err);
+
 /* Returns the value, or NULL if the key is missing or its value is unknown. */
 const char *gnn_kv_get(const struct gnn_kv_list *list, const char *key);
 

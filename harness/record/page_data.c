@@ -303,7 +303,7 @@ enum gnn_status gnn_page_data(const struct gnn_run_record *runs, uint32_t count,
     assert(count > 0);
     const uint32_t room = SERIES_BYTES_MAX / POINT_BYTES / count;
     const uint32_t points_max = gnn_max_u32(gnn_min_u32(room, POINTS_MAX), POINTS_LEAST);
-    GNN_TRY(gnn_run_series_open(runs, count, &series, err));
+    GNN_TRY(gnn_run_series_open(runs, count, "seed", &series, err));
     json_t *const root = json_object(), *const array = json_array(), *const common = common_objects(runs, count);
     bool whole = common != NULL;
     for (uint32_t i = 0; i < count && whole; i++)

@@ -59,7 +59,7 @@ static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t co
                                   struct gnn_err *err)
 {
     struct gnn_run_series series;
-    GNN_TRY(gnn_run_series_open(runs, count, &series, err));
+    GNN_TRY(gnn_run_series_open(runs, count, "seed", &series, err));
     enum gnn_status status = GNN_OK;
     if (series.count > SYSTEMS_MAX)
         status = gnn_fail(

@@ -513,7 +513,7 @@ static void print_series(const struct gnn_run_record *runs, uint32_t count, FILE
 {
     struct gnn_run_series series;
     struct gnn_err err = {0};
-    if (gnn_run_series_open(runs, count, &series, &err) != GNN_OK) {
+    if (gnn_run_series_open(runs, count, "seed", &series, &err) != GNN_OK) {
         (void)fprintf(out, "\n%s\n", err.message);
         return;
     }

@@ -18,12 +18,12 @@ enum { DIGEST_SHOWN = 8, VALUE_SHOWN = 40 };
 
 /* What is asked of the columns, which know more than the options: a directory's scale, a run's own start. The caption
  * tells them. */
-static const char *const told[] = {"dataset",    "scale",  "dim",     "model",      "world", "profile",
-                                   "compute",    "memory", INHERITED, "cap",        "batch", "fanout",
-                                   "device-bps", "cold",   "io",      "device-iops"};
-/* Where a run is told, or what only chooses among repetitions; `preset` has set other options. */
-static const char *const ignored[] = {"db",   "json", "details", "quiet",  "trace-loss", "bound",
-                                      "seed", "data", "preset",  "system", "sample-only"};
+static const char *const told[] = {"dataset",    "scale",  "dim",     "model",       "world", "profile",
+                                   "compute",    "memory", INHERITED, "cap",         "batch", "fanout",
+                                   "device-bps", "cold",   "io",      "device-iops", "seed"};
+/* Where a run is told; `preset` has set other options. */
+static const char *const ignored[] = {"db",    "json", "details", "quiet",  "trace-loss",
+                                      "bound", "data", "preset",  "system", "sample-only"};
 static const char *const environment[] = {"dataset.digest", "profile.digest", "costs.digest",
                                           "build.revision", "build.compiler", "build.flags"};
 
@@ -78,6 +78,7 @@ static enum gnn_status set_columns(const struct gnn_run_record *run, struct gnn_
     GNN_TRY(set_count(out, "batch", run->batch_size, err));
     GNN_TRY(gnn_kv_set(out, "fanout", text_or_null(run->fanout), err));
     GNN_TRY(gnn_kv_set(out, "io", text_or_null(run->io_engine), err));
+    GNN_TRY(set_count(out, "seed", run->seed, err));
     GNN_TRY(set_limit(out, "device-bps", run->device_bps, err));
     GNN_TRY(set_limit(out, "device-iops", run->device_iops, err));
     assert(run->cold_observed >= -1);
@@ -86,7 +87,9 @@ static enum gnn_status set_columns(const struct gnn_run_record *run, struct gnn_
     return gnn_kv_set(out, "tag", run->tag, err);
 }
 
-enum gnn_status gnn_run_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
+/* Lists what a time of this run depends on. What it varies over ("": nothing) is unknown, and agrees with all. */
+static enum gnn_status list_conditions(const struct gnn_run_record *run, const char *over, struct gnn_kv_list *out,
+                                       struct gnn_err *err)
 {
     GNN_TRY(set_columns(run, out, err));
     for (uint32_t i = 0; i < run->config.count; i++) {
@@ -96,15 +99,20 @@ enum gnn_status gnn_run_conditions(const struct gnn_run_record *run, struct gnn_
     }
     for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
         GNN_TRY(gnn_kv_set(out, environment[i], gnn_kv_get(&run->environment, environment[i]), err));
-    return GNN_OK;
+    return over[0] == '\0' ? GNN_OK : gnn_kv_set(out, over, NULL, err);
+}
+
+enum gnn_status gnn_run_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
+{
+    return list_conditions(run, "", out, err);
 }
 
 /* Fills the lists (count) of the runs; whatever was filled before an error is the caller's to clear. */
-static enum gnn_status list_all(const struct gnn_run_record *runs, uint32_t count, struct gnn_kv_list *lists,
-                                struct gnn_err *err)
+static enum gnn_status list_all(const struct gnn_run_record *runs, uint32_t count, const char *over,
+                                struct gnn_kv_list *lists, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < count; i++)
-        GNN_TRY(gnn_run_conditions(&runs[i], &lists[i], err));
+        GNN_TRY(list_conditions(&runs[i], over, &lists[i], err));
     return GNN_OK;
 }
 
@@ -165,28 +173,23 @@ static enum gnn_status find_varied(struct labelling *l, struct gnn_err *err)
     enum gnn_status status = GNN_OK;
     for (uint32_t s = 0; s < l->series; s++) {
         const struct gnn_kv_list *const list = &l->lists[l->first[s]];
-        for (uint32_t i = 0; i < list->count && status == GNN_OK; i++) {
-            const struct gnn_kv *const pair = &list->items[i];
-            const char *const before = gnn_kv_get(&seen, pair->key);
-            if (before == NULL)
-                status = gnn_kv_set(&seen, pair->key, pair->value, err);
-            else if (differ(before, pair->value) && gnn_kv_get(&l->varied, pair->key) == NULL)
-                status = gnn_kv_set(&l->varied, pair->key, "", err);
-        }
+        for (uint32_t i = 0; i < list->count && status == GNN_OK; i++)
+            status = gnn_kv_vary(&seen, &l->varied, list->items[i].key, list->items[i].value, err);
     }
     gnn_kv_clear(&seen);
     return status;
 }
 
+/* What explains why a digest differs. The option says more to a reader than the digest. */
+static const struct {
+    const char *digest, *option;
+} causes[] = {{"dataset.digest", "dataset"},  {"dataset.digest", "scale"},   {"dataset.digest", "dim"},
+              {"dataset.digest", "id-bytes"}, {"profile.digest", "profile"}, {"costs.digest", "compute"}};
+
 /* Returns true if the series s and `other` differ in an option that explains why this digest differs: another dataset
- * or scale, another profile. The option says more to a reader than the digest. */
+ * or scale, another profile. */
 static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, const char *digest)
 {
-    static const struct {
-        const char *digest, *option;
-    } causes[] = {{"dataset.digest", "dataset"}, {"dataset.digest", "scale"},       {"dataset.digest", "dim"},
-                  {"profile.digest", "profile"}, {"profile.digest", "profile-set"}, {"costs.digest", "profile-set"},
-                  {"costs.digest", "compute"}};
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         if (strcmp(causes[i].digest, digest) == 0 && differ(gnn_kv_get(&l->lists[l->first[s]], causes[i].option),
                                                             gnn_kv_get(&l->lists[l->first[other]], causes[i].option)))
@@ -256,8 +259,20 @@ static void group(const struct gnn_run_record *runs, uint32_t count, const struc
     }
 }
 
-enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t count, struct gnn_run_series *out,
-                                    struct gnn_err *err)
+/* Moves what the first run of each series is like to the series. */
+static enum gnn_status keep_conditions(struct gnn_kv_list *lists, const uint32_t *first, struct gnn_run_series *out,
+                                       struct gnn_err *err)
+{
+    GNN_NEW(out->conditions, out->count, err, "the options of %u series", out->count);
+    for (uint32_t s = 0; s < out->count; s++) {
+        out->conditions[s] = lists[first[s]];
+        lists[first[s]] = (struct gnn_kv_list){.count = 0};
+    }
+    return GNN_OK;
+}
+
+enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t count, const char *over,
+                                    struct gnn_run_series *out, struct gnn_err *err)
 {
     *out = (struct gnn_run_series){.count = 0};
     assert(count > 0);
@@ -267,13 +282,14 @@ enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t 
     enum gnn_status status = GNN_OK;
     if (lists == NULL || first == NULL || out->of == NULL)
         status = gnn_fail(err, GNN_ENOMEM, "the configurations of %u runs", count);
-    GNN_NEXT(status, list_all(runs, count, lists, err));
+    GNN_NEXT(status, list_all(runs, count, over, lists, err));
     if (status == GNN_OK) {
         group(runs, count, lists, first, out);
         struct labelling l = {.runs = runs, .lists = lists, .first = first, .series = out->count};
         status = find_varied(&l, err);
         GNN_NEXT(status, label_all(out, &l, err));
-        gnn_kv_clear(&l.varied);
+        out->varied = l.varied;
+        GNN_NEXT(status, keep_conditions(lists, first, out, err));
     }
     free_lists(lists, count);
     free(first);
@@ -284,9 +300,19 @@ enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t 
 
 void gnn_run_series_close(struct gnn_run_series *series)
 {
+    free_lists(series->conditions, series->count);
+    gnn_kv_clear(&series->varied);
     free(series->of);
     free(series->labels);
     *series = (struct gnn_run_series){.count = 0};
+}
+
+bool gnn_run_series_varies(const struct gnn_run_series *series, const char *key)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (strcmp(causes[i].digest, key) == 0 && gnn_kv_get(&series->varied, causes[i].option) != NULL)
+            return false;
+    return gnn_kv_get(&series->varied, key) != NULL;
 }
 
 /* Whether run i agrees with the newest run of its system in all but the option. */
@@ -322,7 +348,7 @@ enum gnn_status gnn_run_series_only(struct gnn_run_record *runs, uint32_t *count
     enum gnn_status status = GNN_OK;
     if (lists == NULL || keep == NULL)
         status = gnn_fail(err, GNN_ENOMEM, "the configurations of %u runs", all);
-    GNN_NEXT(status, list_all(runs, all, lists, err));
+    GNN_NEXT(status, list_all(runs, all, "seed", lists, err));
     for (uint32_t i = 0; i < all && status == GNN_OK; i++)
         keep[i] = is_alike(runs, all, lists, i, option);
     if (status == GNN_OK)

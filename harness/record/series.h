@@ -20,19 +20,26 @@ struct gnn_run_series {
     uint32_t count;
     uint32_t *of;                           /* (runs): the series of each run */
     char (*labels)[GNN_SERIES_LABEL_BYTES]; /* (count) */
+    struct gnn_kv_list *conditions;         /* (count): what the times of each series depend on, by its first run */
+    struct gnn_kv_list varied;              /* keys of which two series have different values */
 };
 
 /* Groups `count` runs; *out is to be closed. Two runs are in one series if system, variant, dataset (by digest), all
- * options, all parameters, the observed start and the build agree. Seeds and options for output do not count. A value
- * that is missing because a run ended early agrees with anything. GNN_ENOMEM.
+ * options, all parameters, the observed start and the build agree. Options for output do not count, and neither does
+ * the option `over`, such as "seed"; "": every option counts. A value that is missing because a run ended early agrees
+ * with anything. GNN_ENOMEM.
  *
  * A label is the system and only those options in which the series differ: "NAME hidden=16". Values that a caption has
  * (gnn_run_caption) are in a label only if two series of one system differ in them. */
-GNN_MUST_CHECK enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t count,
+GNN_MUST_CHECK enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t count, const char *over,
                                                    struct gnn_run_series *out, struct gnn_err *err);
 void gnn_run_series_close(struct gnn_run_series *series); /* accepts a zeroed struct */
 
-/* Keeps the runs that agree with the newest run of their system in everything except `option` ("hidden",
+/* Returns whether series differ in this key of their conditions. A digest does not count if the option that changes it
+ * differs, too. */
+bool gnn_run_series_varies(const struct gnn_run_series *series, const char *key);
+
+/* Keeps the runs that agree with the newest run of their system in everything except seed and `option` ("hidden",
  * "SYSTEM.slots"). Frees the others and lowers *count. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_run_series_only(struct gnn_run_record *runs, uint32_t *count, const char *option,
                                                    struct gnn_err *err);

@@ -454,7 +454,7 @@ static void expect_series(const struct gnn_run_record *runs, uint32_t count, con
 {
     struct gnn_run_series found;
     struct gnn_err err = {0};
-    must(gnn_run_series_open(runs, count, &found, &err), &err);
+    must(gnn_run_series_open(runs, count, "seed", &found, &err), &err);
     if (found.count != series)
         fail_msg("%u series, expected %u; the first is \"%s\"", found.count, series, found.labels[0]);
     for (uint32_t s = 0; s < series; s++)
