@@ -7,105 +7,20 @@
 #include "harness/record/report_cells.h"
 #include "harness/record/series.h"
 #include "harness/record/summary.h"
+#include "harness/record/text_grid.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = GNN_SYSTEM_TEXT_BYTES, COLUMNS_MAX = 11 };
-
-/* A table of short texts; row 0 is the heading. */
-struct grid {
-    char (*cells)[CELL_BYTES];
-    uint32_t rows, columns, rows_used;
-    bool right[COLUMNS_MAX]; /* numbers are aligned to the right */
-};
-
-static bool grid_open(struct grid *grid, uint32_t rows, const char *const *headings)
-{
-    *grid = (struct grid){.rows = rows + 1};
-    while (headings[grid->columns] != NULL)
-        grid->columns++;
-    assert(grid->columns > 0);
-    assert(grid->columns <= COLUMNS_MAX);
-    grid->cells = calloc((size_t)grid->rows * grid->columns, CELL_BYTES);
-    if (grid->cells == NULL)
-        return false;
-    for (uint32_t c = 0; c < grid->columns; c++) {
-        grid->right[c] = headings[c][0] == '>';
-        (void)snprintf(grid->cells[c], CELL_BYTES, "%s", headings[c] + (grid->right[c] ? 1 : 0));
-    }
-    grid->rows_used = 1;
-    return true;
-}
-
-static void grid_set(struct grid *grid, uint32_t column, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* In the last row. */
-static void grid_set(struct grid *grid, uint32_t column, const char *format, ...)
-{
-    va_list args;
-    assert(column < grid->columns);
-    assert(grid->rows_used >= 1);
-    assert(grid->rows_used <= grid->rows);
-    char *const cell = grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column];
-    va_start(args, format);
-    (void)vsnprintf(cell, CELL_BYTES, format, args);
-    va_end(args);
-    gnn_text_make_plain(cell);
-}
-
-static int cell_width(const struct grid *grid, uint32_t column)
-{
-    size_t width = 3; /* Markdown's rule needs three characters */
-    for (uint32_t r = 0; r < grid->rows_used; r++) {
-        const size_t length = strlen(grid->cells[(size_t)r * grid->columns + column]);
-        width = length > width ? length : width;
-    }
-    return (int)width;
-}
-
-static void print_rule(const struct grid *grid, bool markdown, FILE *out)
-{
-    for (uint32_t c = 0; c < grid->columns; c++) {
-        const int width = cell_width(grid, c);
-        (void)fputs(markdown ? (c == 0 ? "| " : " | ") : (c == 0 ? "" : "  "), out);
-        for (int i = 0; i < width; i++)
-            (void)fputc(markdown && grid->right[c] && i == width - 1 ? ':' : '-', out);
-    }
-    (void)fputs(markdown ? " |\n" : "\n", out);
-}
-
-static void grid_print(const struct grid *grid, enum gnn_report_style style, FILE *out)
-{
-    const bool markdown = style == GNN_REPORT_MARKDOWN;
-    for (uint32_t r = 0; r < grid->rows_used; r++) {
-        char line[COLUMNS_MAX * (CELL_BYTES + 4)];
-        size_t used = 0;
-        for (uint32_t c = 0; c < grid->columns; c++) {
-            const char *text = grid->cells[(size_t)r * grid->columns + c];
-            const int width = cell_width(grid, c);
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s",
-                                     markdown ? (c == 0 ? "| " : " | ") : (c == 0 ? "" : "  "),
-                                     grid->right[c] ? width : -width, text);
-        }
-        while (!markdown && used > 0 && line[used - 1] == ' ')
-            line[--used] = '\0';
-        (void)fprintf(out, "%s%s\n", line, markdown ? " |" : "");
-        if (r == 0)
-            print_rule(grid, markdown, out);
-    }
-}
-
 /* ---- cells ---- */
 
-static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
+static void set_system(struct gnn_text_grid *grid, uint32_t column, const struct gnn_run_record *run)
 {
     char text[GNN_SYSTEM_TEXT_BYTES];
-    grid_set(grid, column, "%s", gnn_run_system_text(run, text));
+    gnn_text_grid_set(grid, column, "%s", gnn_run_system_text(run, text));
 }
 
 /* How far from the least a run is (docs/floor.md): a column each where some run tells. */
@@ -114,7 +29,7 @@ static const struct {
     double (*of)(const struct gnn_run_record *run);
 } ratios[] = {{">rows read/bound", gnn_run_bound_ratio}, {">epoch/floor", gnn_run_floor_ratio}};
 enum { FIRST_RATIO = 9, RATIOS = sizeof ratios / sizeof ratios[0] };
-_Static_assert((int)FIRST_RATIO + (int)RATIOS <= (int)COLUMNS_MAX, "every ratio may have a column");
+_Static_assert((int)FIRST_RATIO + (int)RATIOS <= (int)GNN_TEXT_GRID_COLUMNS, "every ratio may have a column");
 
 static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_t ratio)
 {
@@ -124,80 +39,82 @@ static bool any_tells(const struct gnn_run_record *runs, uint32_t count, uint32_
     return false;
 }
 
-static void set_epoch_times(struct grid *grid, const struct gnn_run_record *run)
+static void set_epoch_times(struct gnn_text_grid *grid, const struct gnn_run_record *run)
 {
     char text[TEXT_BYTES];
-    grid_set(grid, 3, "%s", gnn_run_is_unsettled(run) ? GNN_NOT_SETTLED : time_text(gnn_run_first_epoch_ns(run), text));
-    grid_set(grid, 4, "%s", time_text(gnn_run_later_epoch_ns(run), text));
+    gnn_text_grid_set(grid, 3, "%s",
+                      gnn_run_is_unsettled(run) ? GNN_NOT_SETTLED : time_text(gnn_run_first_epoch_ns(run), text));
+    gnn_text_grid_set(grid, 4, "%s", time_text(gnn_run_later_epoch_ns(run), text));
 }
 
 /* shown: the numbers of the ratios that have a column. */
-static void set_run_row(struct grid *grid, const struct gnn_run_record *run, const uint32_t *shown)
+static void set_run_row(struct gnn_text_grid *grid, const struct gnn_run_record *run, const uint32_t *shown)
 {
     char text[TEXT_BYTES];
-    grid->rows_used++;
-    grid_set(grid, 0, "%" PRId64, run->run_id);
+    gnn_text_grid_row(grid);
+    gnn_text_grid_set(grid, 0, "%" PRId64, run->run_id);
     set_system(grid, 1, run);
-    grid_set(grid, 2, "%.60s %.20s", or_dash(run->dataset), run->model);
+    gnn_text_grid_set(grid, 2, "%.60s %.20s", or_dash(run->dataset), run->model);
     if (run->status == GNN_RUN_OK && !gnn_run_withholds_times(run))
         set_epoch_times(grid, run);
     else
-        grid_set(grid, 3, "%s", gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
-    grid_set(grid, 5, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
-    grid_set(grid, 6, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
-    grid_set(grid, 7, "%s", bytes_text(run->counters.peak_memory_bytes, text));
+        gnn_text_grid_set(grid, 3, "%s",
+                          gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
+    gnn_text_grid_set(grid, 5, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
+    gnn_text_grid_set(grid, 6, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
+    gnn_text_grid_set(grid, 7, "%s", bytes_text(run->counters.peak_memory_bytes, text));
     const double mrr = gnn_run_test_mrr(run);
     if (isfinite(mrr))
-        grid_set(grid, 8, "MRR %.4f", mrr);
+        gnn_text_grid_set(grid, 8, "MRR %.4f", mrr);
     else
-        grid_set(grid, 8, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+        gnn_text_grid_set(grid, 8, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
     for (uint32_t c = FIRST_RATIO; c < grid->columns; c++)
-        grid_set(grid, c, "%s", pct_text(ratios[shown[c - FIRST_RATIO]].of(run), "2", text));
+        gnn_text_grid_set(grid, c, "%s", pct_text(ratios[shown[c - FIRST_RATIO]].of(run), "2", text));
 }
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    const char *headings[COLUMNS_MAX + 1] = {">run",           "system",          "dataset",
-                                             ">first epoch s", ">later epochs s", ">I/O wait %",
-                                             ">CPU %",         ">peak memory",    ">test acc %"};
+    const char *headings[GNN_TEXT_GRID_COLUMNS + 1] = {">run",           "system",          "dataset",
+                                                       ">first epoch s", ">later epochs s", ">I/O wait %",
+                                                       ">CPU %",         ">peak memory",    ">test acc %"};
     uint32_t shown[RATIOS] = {0}, columns = FIRST_RATIO;
     for (uint32_t r = 0; r < RATIOS; r++)
         if (any_tells(runs, count, r)) {
             shown[columns - FIRST_RATIO] = r;
             headings[columns++] = ratios[r].heading;
         }
-    struct grid grid;
-    if (!grid_open(&grid, count, headings)) {
+    struct gnn_text_grid grid;
+    if (!gnn_text_grid_open(&grid, count, headings)) {
         (void)fputs("out of memory for the table\n", out);
         return;
     }
     for (uint32_t i = 0; i < count; i++)
         set_run_row(&grid, &runs[i], shown);
-    grid_print(&grid, style, out);
-    free(grid.cells);
+    gnn_text_grid_print(&grid, style, out);
+    gnn_text_grid_close(&grid);
 }
 
 /* ---- reads and writes ---- */
 
 /* One line: before the first epoch, or the sum over the epochs. */
-static void set_io_row(struct grid *grid, const struct gnn_run_record *run, const struct gnn_record_counters *counters,
-                       const char *scope, bool first)
+static void set_io_row(struct gnn_text_grid *grid, const struct gnn_run_record *run,
+                       const struct gnn_record_counters *counters, const char *scope, bool first)
 {
     char text[TEXT_BYTES];
     const bool hide = gnn_run_withholds_times(run);
-    grid->rows_used++;
+    gnn_text_grid_row(grid);
     if (first) {
-        grid_set(grid, 0, "%" PRId64, run->run_id);
+        gnn_text_grid_set(grid, 0, "%" PRId64, run->run_id);
         set_system(grid, 1, run);
     }
-    grid_set(grid, 2, "%s", scope);
-    grid_set(grid, 3, "%s", time_text(hide ? GNN_UNKNOWN : counters->elapsed_ns, text));
-    grid_set(grid, 4, "%s", time_text(hide ? GNN_UNKNOWN : counters->cpu_ns, text));
-    grid_set(grid, 5, "%s", bytes_text(counters->device_read_bytes, text));
-    grid_set(grid, 6, "%s", count_text(counters->device_read_ios, text));
-    grid_set(grid, 7, "%s", bytes_text(counters->device_write_bytes, text));
-    grid_set(grid, 8, "%s", bytes_text(counters->requested_bytes, text));
-    grid_set(grid, 9, "%s", bytes_text(counters->requested_write_bytes, text));
+    gnn_text_grid_set(grid, 2, "%s", scope);
+    gnn_text_grid_set(grid, 3, "%s", time_text(hide ? GNN_UNKNOWN : counters->elapsed_ns, text));
+    gnn_text_grid_set(grid, 4, "%s", time_text(hide ? GNN_UNKNOWN : counters->cpu_ns, text));
+    gnn_text_grid_set(grid, 5, "%s", bytes_text(counters->device_read_bytes, text));
+    gnn_text_grid_set(grid, 6, "%s", count_text(counters->device_read_ios, text));
+    gnn_text_grid_set(grid, 7, "%s", bytes_text(counters->device_write_bytes, text));
+    gnn_text_grid_set(grid, 8, "%s", bytes_text(counters->requested_bytes, text));
+    gnn_text_grid_set(grid, 9, "%s", bytes_text(counters->requested_write_bytes, text));
 }
 
 static void print_io(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
@@ -205,42 +122,42 @@ static void print_io(const struct gnn_run_record *runs, uint32_t count, enum gnn
     static const char *const headings[] = {">run",           "system",          "when",  ">time s",
                                            ">CPU s",         ">disk read",      ">I/Os", ">disk written",
                                            ">read requests", ">write requests", NULL};
-    struct grid grid;
-    if (!grid_open(&grid, 2 * count, headings))
+    struct gnn_text_grid grid;
+    if (!gnn_text_grid_open(&grid, 2 * count, headings))
         return;
     for (uint32_t i = 0; i < count; i++) {
         set_io_row(&grid, &runs[i], &runs[i].before, "before the first epoch", true);
         set_io_row(&grid, &runs[i], &runs[i].counters, "sum over the epochs", false);
     }
     (void)fputs("\nReads and writes: of the device, and as requested\n\n", out);
-    grid_print(&grid, style, out);
-    free(grid.cells);
+    gnn_text_grid_print(&grid, style, out);
+    gnn_text_grid_close(&grid);
 }
 
 /* ---- stages: how one worker's time per epoch splits ---- */
 
-static void set_share(struct grid *grid, uint32_t column, uint64_t part_ns, uint64_t wall_ns)
+static void set_share(struct gnn_text_grid *grid, uint32_t column, uint64_t part_ns, uint64_t wall_ns)
 {
     char text[TEXT_BYTES];
     const bool known = part_ns != GNN_UNKNOWN && wall_ns != GNN_UNKNOWN && wall_ns > 0;
     const double pct = known ? 100.0 * (double)part_ns / (double)wall_ns : (double)NAN;
-    grid_set(grid, column, "%s", pct_text(pct, "1", text));
+    gnn_text_grid_set(grid, column, "%s", pct_text(pct, "1", text));
 }
 
-static void set_stage_row(struct grid *grid, const struct gnn_run_record *run, const struct gnn_record_stage *stage,
-                          bool first)
+static void set_stage_row(struct gnn_text_grid *grid, const struct gnn_run_record *run,
+                          const struct gnn_record_stage *stage, bool first)
 {
     char text[TEXT_BYTES];
-    grid->rows_used++;
+    gnn_text_grid_row(grid);
     if (first) {
-        grid_set(grid, 0, "%" PRId64, run->run_id);
+        gnn_text_grid_set(grid, 0, "%" PRId64, run->run_id);
         set_system(grid, 1, run);
     }
-    grid_set(grid, 2, "%s", stage->stage);
-    grid_set(grid, 3, "%s", count_text(stage->workers, text));
+    gnn_text_grid_set(grid, 2, "%s", stage->stage);
+    gnn_text_grid_set(grid, 3, "%s", count_text(stage->workers, text));
     const bool known = stage->wall_ns != GNN_UNKNOWN && stage->workers != GNN_UNKNOWN && stage->workers > 0;
     const uint64_t shares = known ? stage->workers * run->epoch_count : 1;
-    grid_set(grid, 4, "%s", known ? time_text(stage->wall_ns / shares, text) : "-");
+    gnn_text_grid_set(grid, 4, "%s", known ? time_text(stage->wall_ns / shares, text) : "-");
     uint64_t parts_ns[GNN_STAGE_PARTS];
     gnn_stage_parts(stage, parts_ns);
     for (uint32_t p = 0; p < GNN_STAGE_PARTS; p++)
@@ -248,22 +165,22 @@ static void set_stage_row(struct grid *grid, const struct gnn_run_record *run, c
 }
 
 /* The device beside the stages: how long it had work in an epoch, and copies, and what share of the epoch that is. */
-static void set_gpu_rows(struct grid *grid, const struct gnn_run_record *run)
+static void set_gpu_rows(struct gnn_text_grid *grid, const struct gnn_run_record *run)
 {
     char text[TEXT_BYTES];
     uint64_t busy_ns, wall_ns;
     if (!gnn_run_gpu_busy(run, &busy_ns, &wall_ns))
         return;
-    grid->rows_used++;
-    grid_set(grid, 2, "GPU busy");
-    grid_set(grid, 4, "%s", time_text(busy_ns / run->epoch_count, text));
+    gnn_text_grid_row(grid);
+    gnn_text_grid_set(grid, 2, "GPU busy");
+    gnn_text_grid_set(grid, 4, "%s", time_text(busy_ns / run->epoch_count, text));
     set_share(grid, 5, busy_ns, wall_ns);
     const uint64_t copy_ns = gnn_run_gpu_copies(run).copy_ns;
     if (copy_ns == GNN_UNKNOWN)
         return;
-    grid->rows_used++;
-    grid_set(grid, 2, "GPU copies");
-    grid_set(grid, 4, "%s", time_text(copy_ns / run->epoch_count, text));
+    gnn_text_grid_row(grid);
+    gnn_text_grid_set(grid, 2, "GPU copies");
+    gnn_text_grid_set(grid, 4, "%s", time_text(copy_ns / run->epoch_count, text));
     set_share(grid, 5, copy_ns, wall_ns);
 }
 
@@ -271,8 +188,8 @@ void gnn_report_stages(const struct gnn_run_record *runs, uint32_t count, enum g
 {
     static const char *const headings[] = {">run",   "system",   "stage",   ">workers",   ">time s",     ">work %",
                                            ">I/O %", ">queue %", ">lock %", ">compute %", ">resource %", NULL};
-    struct grid grid;
-    if (!grid_open(&grid, count * (GNN_RECORD_STAGES_MAX + 2), headings))
+    struct gnn_text_grid grid;
+    if (!gnn_text_grid_open(&grid, count * (GNN_RECORD_STAGES_MAX + 2), headings))
         return;
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
@@ -283,9 +200,9 @@ void gnn_report_stages(const struct gnn_run_record *runs, uint32_t count, enum g
     }
     if (grid.rows_used > 1) {
         (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);
-        grid_print(&grid, style, out);
+        gnn_text_grid_print(&grid, style, out);
     }
-    free(grid.cells);
+    gnn_text_grid_close(&grid);
 }
 
 /* ---- the GPU ---- */
@@ -295,21 +212,22 @@ static uint64_t mean_of(uint64_t sum, uint32_t count)
     return sum == GNN_UNKNOWN ? sum : sum / count;
 }
 
-static void set_gpu_line(struct grid *grid, const struct gnn_run_record *run, uint64_t busy_ns, uint64_t wall_ns)
+static void set_gpu_line(struct gnn_text_grid *grid, const struct gnn_run_record *run, uint64_t busy_ns,
+                         uint64_t wall_ns)
 {
     char text[TEXT_BYTES];
     const struct gnn_gpu_copies copies = gnn_run_gpu_copies(run);
     const double rate = gnn_gpu_copy_rate(&copies);
-    grid->rows_used++;
-    grid_set(grid, 0, "%" PRId64, run->run_id);
+    gnn_text_grid_row(grid);
+    gnn_text_grid_set(grid, 0, "%" PRId64, run->run_id);
     set_system(grid, 1, run);
-    grid_set(grid, 2, "%s", time_text(mean_of(busy_ns, run->epoch_count), text));
+    gnn_text_grid_set(grid, 2, "%s", time_text(mean_of(busy_ns, run->epoch_count), text));
     set_share(grid, 3, busy_ns, wall_ns);
-    grid_set(grid, 4, "%s", time_text(mean_of(copies.copy_ns, run->epoch_count), text));
-    grid_set(grid, 5, "%s", bytes_text(mean_of(copies.uploaded_bytes, run->epoch_count), text));
-    grid_set(grid, 6, "%s", bytes_text(mean_of(copies.downloaded_bytes, run->epoch_count), text));
-    grid_set(grid, 7, "%s%s", bytes_text(isfinite(rate) ? (uint64_t)rate : GNN_UNKNOWN, text),
-             isfinite(rate) ? "/s" : "");
+    gnn_text_grid_set(grid, 4, "%s", time_text(mean_of(copies.copy_ns, run->epoch_count), text));
+    gnn_text_grid_set(grid, 5, "%s", bytes_text(mean_of(copies.uploaded_bytes, run->epoch_count), text));
+    gnn_text_grid_set(grid, 6, "%s", bytes_text(mean_of(copies.downloaded_bytes, run->epoch_count), text));
+    gnn_text_grid_set(grid, 7, "%s%s", bytes_text(isfinite(rate) ? (uint64_t)rate : GNN_UNKNOWN, text),
+                      isfinite(rate) ? "/s" : "");
 }
 
 /* What the device did, real or modelled, of runs that had one. */
@@ -317,18 +235,18 @@ static void print_gpu(const struct gnn_run_record *runs, uint32_t count, enum gn
 {
     static const char *const headings[] = {">run", "system", ">busy s", ">busy %", ">copies s",
                                            ">up",  ">down",  ">rate",   NULL};
-    struct grid grid;
+    struct gnn_text_grid grid;
     uint64_t busy_ns, wall_ns;
-    if (!grid_open(&grid, count, headings))
+    if (!gnn_text_grid_open(&grid, count, headings))
         return;
     for (uint32_t i = 0; i < count; i++)
         if (gnn_run_gpu_busy(&runs[i], &busy_ns, &wall_ns))
             set_gpu_line(&grid, &runs[i], busy_ns, wall_ns);
     if (grid.rows_used > 1) {
         (void)fputs("\nGPU: mean of an epoch; the device's time for copies is summed over its lanes\n\n", out);
-        grid_print(&grid, style, out);
+        gnn_text_grid_print(&grid, style, out);
     }
-    free(grid.cells);
+    gnn_text_grid_close(&grid);
 }
 
 /* ---- distributions: of the last epoch's mini-batches, reads, requests ---- */
@@ -359,20 +277,20 @@ static const struct distribution *distribution_of(const char *figure, char base[
     return NULL;
 }
 
-static void set_distribution_row(struct grid *grid, const struct gnn_run_record *run, const char *base,
+static void set_distribution_row(struct gnn_text_grid *grid, const struct gnn_run_record *run, const char *base,
                                  const struct distribution *as, bool first)
 {
     char text[TEXT_BYTES], name[GNN_NAME_MAX + 16];
-    grid->rows_used++;
+    gnn_text_grid_row(grid);
     if (first) {
-        grid_set(grid, 0, "%" PRId64, run->run_id);
+        gnn_text_grid_set(grid, 0, "%" PRId64, run->run_id);
         set_system(grid, 1, run);
     }
-    grid_set(grid, 2, "%s%s", base, as->what);
+    gnn_text_grid_set(grid, 2, "%s%s", base, as->what);
     for (uint32_t i = 0; i < sizeof as->ends / sizeof *as->ends; i++) {
         (void)snprintf(name, sizeof name, "%s%s", base, as->ends[i]);
         const uint64_t value = gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name);
-        grid_set(grid, 3 + i, "%s", value == GNN_UNKNOWN ? "-" : as->format(value, text, sizeof text));
+        gnn_text_grid_set(grid, 3 + i, "%s", value == GNN_UNKNOWN ? "-" : as->format(value, text, sizeof text));
     }
 }
 
@@ -380,8 +298,8 @@ static void print_distributions(const struct gnn_run_record *runs, uint32_t coun
                                 FILE *out)
 {
     static const char *const headings[] = {">run", "system", "of", ">p50", ">p90", ">p99", ">p99.9", ">most", NULL};
-    struct grid grid;
-    if (!grid_open(&grid, count * GNN_RECORD_FIGURES_MAX, headings))
+    struct gnn_text_grid grid;
+    if (!gnn_text_grid_open(&grid, count * GNN_RECORD_FIGURES_MAX, headings))
         return;
     for (uint32_t i = 0; i < count; i++) {
         const bool shown = runs[i].epoch_count > 0 && !gnn_run_withholds_times(&runs[i]);
@@ -396,9 +314,9 @@ static void print_distributions(const struct gnn_run_record *runs, uint32_t coun
     }
     if (grid.rows_used > 1) {
         (void)fputs("\nPercentiles, last epoch (time between mini-batches, read latency, request size)\n\n", out);
-        grid_print(&grid, style, out);
+        gnn_text_grid_print(&grid, style, out);
     }
-    free(grid.cells);
+    gnn_text_grid_close(&grid);
 }
 
 /* ---- notes ---- */

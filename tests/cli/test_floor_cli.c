@@ -187,7 +187,7 @@ static void without_training(void **state)
 
 static void report(const struct tiny_runs *t, const char *style, struct process_result *out)
 {
-    const char *const argv[] = {process_program(), "report", "--last", "1", "--db", t->db, style, NULL};
+    const char *const argv[] = {process_program(), "report", "--runs", "--last", "1", "--db", t->db, style, NULL};
     *out = process_run(argv);
     assert_int_equal(out->exit_status, 0);
 }

@@ -241,7 +241,7 @@ static void unlike_runs_are_told_apart(void **state)
         process_shell("%s && %s --seed 2 && %s --hidden 8 && %s --hidden 8 --lr 0.5 --io pool", run, run, run, run), 0,
         "", "four runs");
     const char *const report = process_program();
-    struct process_result r = process_shell("%s report --db %s", report, db);
+    struct process_result r = process_shell("%s report --runs --db %s", report, db);
     assert_non_null(strstr(r.out, "hidden=16 lr=0.003: run 1 2\n"));
     assert_non_null(strstr(r.out, "hidden=8 lr=0.003: run 3\n"));
     assert_non_null(strstr(r.out, "hidden=8 lr=0.5: run 4\n"));

@@ -148,10 +148,14 @@ static void an_inherited_memory_limit_is_recorded(void **state)
     assert_string_equal(environment_of(inner, key), "209715200");
     assert_true(json_is_null(json_object_get(inner, "cap_bytes")));
     assert_string_not_equal(environment_of(wide, identity), environment_of(inner, identity));
-    struct process_result r = process_shell("%s report --last 2 --db %s", process_program(), t->db);
+    struct process_result r = process_shell("%s report --runs --last 2 --db %s", process_program(), t->db);
     const char *const parts[] = {"memory limit 200 MiB (inherited)", "gnndrive (limit inherited)",
                                  limited ? "inherited" : "no memory limit", "inherited-memory=200 MiB", NULL};
     process_expect_all(&r, 0, parts);
+    process_free(&r);
+    r = process_shell("%s report --last 2 --db %s", process_program(), t->db); /* no ratio between the two */
+    const char *const summary[] = {"inherited-memory", "gnndrive (limit inherited)", "  200 MiB", "  1.00  ", NULL};
+    process_expect_all(&r, 0, summary);
     process_free(&r);
     if (t->confined) {
         json_t *const own = run_in(t, NULL, "--memory 100M"), *const both = run_in(t, group, "--memory 100M");

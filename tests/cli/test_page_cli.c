@@ -65,7 +65,7 @@ static void a_page_is_written(void **state)
 static void csv_is_printed(void **state)
 {
     const struct pages *const p = *state;
-    struct process_result r = process_shell("%s $P report --last 4 --db $B --csv", p->shell);
+    struct process_result r = process_shell("%s $P report --runs --last 4 --db $B --csv", p->shell);
     if (r.exit_status != 0)
         fail_msg("exit %d: %s", r.exit_status, r.err);
     must_show(r.out, "run_id,status,valid,reasons,");
@@ -76,6 +76,57 @@ static void csv_is_printed(void **state)
     for (const char *at = r.out; (at = strstr(at, "\r\n")) != NULL; at += 2)
         lines++;
     assert_int_equal(lines, 5);
+    process_free(&r);
+}
+
+/* Rows of configurations, of all runs and of epochs, each with the same header however many runs there are. */
+static void csv_has_three_kinds_of_rows(void **state)
+{
+    const struct pages *const p = *state;
+    static const struct {
+        const char *options;
+        int lines;
+        const char *parts[4];
+    } cases[] = {
+        {"--csv --last 4", 5, {"system,dataset,scale,dim,world,memory_bytes,batch,", ",epoch_s,", ",oom,0,,,,,"}},
+        {"--csv --last 4 --over seed", 4, {",ok,2,", ",2 3\n"}},
+        {"--csv --last 1", 2, {"system,dataset,scale,dim,world,memory_bytes,batch,"}},
+        {"--csv --last 1 --runs", 2, {"run_id,status,valid,"}},
+        {"--csv 4", 2, {"run_id,status,valid,"}},
+        {"--csv --all", 5, {",build.revision,dataset.digest,run.identity,", ",memory\n", ",8M\n", ",1M\n"}},
+        {"--csv --all --per-epoch",
+         10,
+         {"run_id,system,status,epoch,counted,complete,wall_ns,", "1,pygplus,ok,2,1,1,"}},
+        {"--csv --per-epoch 2 3", 7, {"3,gnndrive,ok,0,0,1,"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct process_result r = process_shell("%s $P report %s --db $B | tr -d '\\r'", p->shell, cases[i].options);
+        int lines = 0;
+        for (const char *at = r.out; (at = strchr(at, '\n')) != NULL; at++)
+            lines++;
+        if (lines != cases[i].lines)
+            fail_msg("%s: %d lines:\n%s%s", cases[i].options, lines, r.out, r.err);
+        for (int part = 0; part < 4 && cases[i].parts[part] != NULL; part++)
+            must_show(r.out, cases[i].parts[part]);
+        process_free(&r);
+    }
+}
+
+/* A single run has its tables; several are rows of configurations, from which --runs leads to the tables. */
+static void a_report_summarises(void **state)
+{
+    const struct pages *const p = *state;
+    struct process_result r = process_shell("%s $P report --db $B --last 4 --over seed", p->shell);
+    process_expect_all(&r, 0,
+                       (const char *const[]){"system    memory      n  epoch s", "\ngnndrive  12.0 MiB    2  ",
+                                             "\nginex     1.00 MiB    1      oom  ", "  2 3\n", ": --runs\n",
+                                             "\nconditions of all rows: simulated world, ", NULL});
+    assert_null(strstr(r.out, "Stages"));
+    process_free(&r);
+    r = process_shell("%s for o in '--last 1' '2 3' '--last 2 --runs'; do $P report --db $B $o | grep -c '^Reads'; "
+                      "done; $P report --db $B --last 3 --markdown | head -2",
+                      p->shell);
+    must_show(r.out, "1\n1\n1\n| system ");
     process_free(&r);
 }
 
@@ -138,6 +189,11 @@ static void wrong_usage(void **state)
         {"--db $D/empty", 2, "no run was ever recorded in it; `oocgnn run --help` shows how"},
         {"--db $D", 2, "is a directory; name a file"},
         {"--db README.md", 1, "file is not a database; choose another"},
+        {"--per-epoch --json --db $B", 2, "--per-epoch is a form of --csv"},
+        {"--all 3 --db $B", 2, "leave out RUN, --last"},
+        {"--all --csv --where hidden=16 --db $B", 2, "leave out RUN, --last, --where"},
+        {"--over sed --db $B", 2, "--over sed: no option \"sed\""},
+        {"--over seed --runs --db $B", 2, "--over seed: rows of runs have no repetitions"},
         {"99 --db $B", 2, "has no run 99; `oocgnn report --last 20 --db "},
         {"x --db $B", 2, "\"x\" is no run's number; `oocgnn report --last 10 --db "},
         {"--db $B --where hidden=7", 2, "with those values; `oocgnn report --last 20 --db "},
@@ -182,6 +238,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_written),
         cmocka_unit_test(csv_is_printed),
+        cmocka_unit_test(csv_has_three_kinds_of_rows),
+        cmocka_unit_test(a_report_summarises),
         cmocka_unit_test(mini_batches_have_percentiles),
         cmocka_unit_test(wrong_usage),
         cmocka_unit_test(a_browser_shows_it),

@@ -548,7 +548,7 @@ static void csv_has_a_row_a_run(void **state)
     (void)snprintf(runs[0].profile, sizeof runs[0].profile, "=1+1");
     (void)snprintf(runs[1].tag, sizeof runs[1].tag, "two\"words");
     FILE *const out = open_memstream(&text, &bytes);
-    must(gnn_runs_csv(runs, 2, out, &err), &err);
+    must(gnn_runs_csv(GNN_CSV_RUNS, runs, 2, out, &err), &err);
     assert_int_equal(fclose(out), 0);
     assert_field(text, 0, "run_id", "7");
     assert_field(text, 0, "system", "ringsampler");
@@ -598,7 +598,7 @@ static void a_time_that_is_not_settled_is_left_out(void **state)
         fake_figure(&runs[i].epochs[0], "full_epoch_settled", i == 0 ? 0 : 1);
     }
     FILE *const out = open_memstream(&text, &bytes);
-    must(gnn_runs_csv(runs, 2, out, &err), &err);
+    must(gnn_runs_csv(GNN_CSV_RUNS, runs, 2, out, &err), &err);
     assert_int_equal(fclose(out), 0);
     assert_field(text, 0, "epoch_settled", "0");
     assert_field(text, 0, "epoch_p50_ns", "");
