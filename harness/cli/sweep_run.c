@@ -8,7 +8,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/run_args.h"
-#include "harness/cli/sweep_spread.h"
+#include "harness/cli/sweep_results.h"
 #include "harness/run/sweep/dataset.h"
 #include "harness/run/sweep/lookup.h"
 #include "harness/run/sweep/order.h"
@@ -24,7 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 4096 };
+/* EXIT_NO_TIME is the exit status of a child whose run has a result, but not a time. */
+enum { COPY_BYTES = 4096, EXIT_NO_TIME = 64 };
+_Static_assert((int)EXIT_NO_TIME < (int)GNN_EXIT_SIGNAL, "it is no interruption");
 
 /* A cell that runs in a process of its own, what it prints kept until it is over. */
 struct child {
@@ -41,8 +43,9 @@ struct sweep {
     uint32_t *round;       /* (count) the cells of the round that runs */
     uint32_t *visits;      /* (count) rounds in which a cell is done with */
     uint64_t *expected_ns; /* (count) of this machine's time; GNN_UNKNOWN */
-    uint64_t spent_ns;     /* by `ran` cells */
+    uint64_t spent_ns;     /* by `timed` runs */
     uint32_t ran, passed, failed;
+    uint32_t timed; /* of those that ran: without out of memory and timeouts, which take another time than a run */
     int worst;
     bool ended; /* interrupted, or a failure ends it */
     bool interrupted;
@@ -56,7 +59,7 @@ struct sweep {
 /* Estimates the time of the cells that are left; GNN_UNKNOWN before anything is known. */
 static uint64_t left_ns(const struct sweep *s)
 {
-    const bool measured = s->ran > 0;
+    const bool measured = s->timed > 0;
     uint64_t left = 0;
     for (uint32_t i = 0; i < s->job->count; i++) {
         const uint64_t rounds = s->settings->repeat - gnn_min_u32(s->visits[i], s->settings->repeat);
@@ -64,7 +67,7 @@ static uint64_t left_ns(const struct sweep *s)
             continue;
         if (s->expected_ns[i] == GNN_UNKNOWN && !measured)
             return GNN_UNKNOWN;
-        left += rounds * (s->expected_ns[i] != GNN_UNKNOWN ? s->expected_ns[i] : s->spent_ns / s->ran);
+        left += rounds * (s->expected_ns[i] != GNN_UNKNOWN ? s->expected_ns[i] : s->spent_ns / s->timed);
     }
     return left / s->settings->jobs;
 }
@@ -104,17 +107,26 @@ static void tell_interrupted(const struct sweep *s)
     (void)fputc('\n', stderr);
 }
 
-/* Books a cell that ended: its exit status, and how long it took. One that was interrupted is still to run. */
-static void book(struct sweep *s, uint32_t cell, int exit_status, bool interrupted, uint64_t took_ns)
+/* How a cell ended. */
+struct ending {
+    int exit_status;
+    bool interrupted, timed; /* timed: the run is ok, so that it took what such a run takes */
+    uint64_t took_ns;
+};
+
+/* Books a cell that ended. One that was interrupted is still to run. */
+static void book(struct sweep *s, uint32_t cell, struct ending ending)
 {
-    if (interrupted) {
+    const int exit_status = ending.exit_status;
+    if (ending.interrupted) {
         s->ended = s->interrupted = true;
         return;
     }
     s->visits[cell]++;
     if (exit_status == GNN_EXIT_OK) {
         s->ran++;
-        s->spent_ns += took_ns;
+        s->timed += ending.timed ? 1 : 0;
+        s->spent_ns += ending.timed ? ending.took_ns : 0;
     } else {
         s->failed++;
     }
@@ -127,7 +139,8 @@ static void book(struct sweep *s, uint32_t cell, int exit_status, bool interrupt
 
 static void book_error(struct sweep *s, uint32_t cell, const struct gnn_err *err)
 {
-    book(s, cell, gnn_cli_failed(err), err->status == GNN_ECANCELLED, 0);
+    const int exit_status = gnn_cli_failed(err);
+    book(s, cell, (struct ending){.exit_status = exit_status, .interrupted = err->status == GNN_ECANCELLED});
 }
 
 /* ---- one cell ---- */
@@ -162,25 +175,26 @@ static bool is_due(struct sweep *s, uint32_t cell, uint32_t round)
     return true;
 }
 
-/* Runs the cell and tells its record; *interrupted: the user stopped it. */
-static int run_cell(const struct sweep *s, uint32_t cell, bool quiet, bool *interrupted)
+/* Runs the cell and tells its record. */
+static struct ending run_cell(const struct sweep *s, uint32_t cell, bool quiet)
 {
     struct gnn_run_config config = s->job->cells[cell].config;
     enum gnn_run_status end = GNN_RUN_FAILED;
+    const uint64_t start_ns = gnn_host_now_ns();
     config.quiet = config.quiet || quiet;
     const int exit_status =
         s->settings->silent ? gnn_run_untold(&config, &end) : gnn_run_and_show(&config, s->settings->json, &end);
-    *interrupted = end == GNN_RUN_INTERRUPTED;
-    return exit_status;
+    return (struct ending){.exit_status = exit_status,
+                           .interrupted = end == GNN_RUN_INTERRUPTED,
+                           .timed = end == GNN_RUN_OK,
+                           .took_ns = gnn_host_now_ns() - start_ns};
 }
 
 static void run_here(struct sweep *s, uint32_t cell)
 {
-    const uint64_t start_ns = gnn_host_now_ns();
-    bool interrupted;
-    const int exit_status = run_cell(s, cell, false, &interrupted);
+    const struct ending ending = run_cell(s, cell, false);
     (void)fflush(stdout); /* before messages that go to the same file; that it failed shows at the end */
-    book(s, cell, exit_status, interrupted, gnn_host_now_ns() - start_ns);
+    book(s, cell, ending);
 }
 
 /* ---- several at once ---- */
@@ -198,10 +212,10 @@ static void become_cell(const struct sweep *s, uint32_t cell, int out_fd)
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(out_fd, STDOUT_FILENO) < 0)
         _exit(GNN_EXIT_FAILED);
-    bool interrupted;
-    const int exit_status = run_cell(s, cell, true, &interrupted);
+    const struct ending ending = run_cell(s, cell, true);
     const bool told = fflush(stdout) == 0;
-    _exit(interrupted || told ? exit_status : GNN_EXIT_FAILED);
+    const bool has_time = ending.timed || ending.exit_status != GNN_EXIT_OK;
+    _exit(!ending.interrupted && !told ? GNN_EXIT_FAILED : has_time ? ending.exit_status : EXIT_NO_TIME);
 }
 
 static void print_kept(FILE *kept)
@@ -277,7 +291,12 @@ static void reap_one(struct sweep *s)
     if (WIFSIGNALED(status) && !interrupted)
         gnn_log_warn("configuration %u: its process was ended by signal %d", child->cell + 1, WTERMSIG(status));
     const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : GNN_EXIT_FAILED;
-    book(s, child->cell, exit_status, interrupted, gnn_host_now_ns() - child->start_ns);
+    const bool timed = exit_status == GNN_EXIT_OK;
+    book(s, child->cell,
+         (struct ending){.exit_status = exit_status == EXIT_NO_TIME ? GNN_EXIT_OK : exit_status,
+                         .interrupted = interrupted,
+                         .timed = timed,
+                         .took_ns = gnn_host_now_ns() - child->start_ns});
 }
 
 static enum gnn_status start_child(struct sweep *s, uint32_t cell, struct gnn_err *err)
@@ -381,8 +400,9 @@ static enum gnn_status check_databases(const struct sweep *s, struct gnn_err *er
 
 static void tell_end(const struct sweep *s)
 {
-    if (s->ran > 0 && !s->settings->silent)
-        gnn_sweep_tell_spreads(s->job, s->settings->only);
+    const struct gnn_sweep_settings *const settings = s->settings;
+    if (s->ran + s->passed > 0 && !settings->silent) /* stdout has JSON objects only */
+        gnn_sweep_show_results(s->job, settings->only, settings->any_build, settings->json ? stderr : stdout);
     gnn_log_info("%u run%s made, %u skipped, %u failed", s->ran, s->ran == 1 ? "" : "s", s->passed, s->failed);
 }
 

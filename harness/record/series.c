@@ -180,19 +180,23 @@ static enum gnn_status find_varied(struct labelling *l, struct gnn_err *err)
     return status;
 }
 
-/* What explains why a digest differs. The option says more to a reader than the digest. */
+/* Conditions that differ because an option differs, which says more to a reader. */
 static const struct {
-    const char *digest, *option;
-} causes[] = {{"dataset.digest", "dataset"},  {"dataset.digest", "scale"},   {"dataset.digest", "dim"},
-              {"dataset.digest", "id-bytes"}, {"profile.digest", "profile"}, {"costs.digest", "compute"}};
+    const char *effect, *option;
+} causes[] = {{"dataset.digest", "dataset"},
+              {"dataset.digest", "scale"},
+              {"dataset.digest", "dim"},
+              {"dataset.digest", "id-bytes"},
+              {"profile.digest", "profile"},
+              {"costs.digest", "compute"},
+              {"cap", "memory"}};
 
-/* Returns true if the series s and `other` differ in an option that explains why this digest differs: another dataset
- * or scale, another profile. */
-static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, const char *digest)
+/* Returns true if the series s and `other` differ in an option that explains why they differ in `key`. */
+static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, const char *key)
 {
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        if (strcmp(causes[i].digest, digest) == 0 && differ(gnn_kv_get(&l->lists[l->first[s]], causes[i].option),
-                                                            gnn_kv_get(&l->lists[l->first[other]], causes[i].option)))
+        if (strcmp(causes[i].effect, key) == 0 && differ(gnn_kv_get(&l->lists[l->first[s]], causes[i].option),
+                                                         gnn_kv_get(&l->lists[l->first[other]], causes[i].option)))
             return true;
     return false;
 }
@@ -310,7 +314,7 @@ void gnn_run_series_close(struct gnn_run_series *series)
 bool gnn_run_series_varies(const struct gnn_run_series *series, const char *key)
 {
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        if (strcmp(causes[i].digest, key) == 0 && gnn_kv_get(&series->varied, causes[i].option) != NULL)
+        if (strcmp(causes[i].effect, key) == 0 && gnn_kv_get(&series->varied, causes[i].option) != NULL)
             return false;
     return gnn_kv_get(&series->varied, key) != NULL;
 }

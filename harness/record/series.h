@@ -35,8 +35,8 @@ GNN_MUST_CHECK enum gnn_status gnn_run_series_open(const struct gnn_run_record *
                                                    struct gnn_run_series *out, struct gnn_err *err);
 void gnn_run_series_close(struct gnn_run_series *series); /* accepts a zeroed struct */
 
-/* Returns whether series differ in this key of their conditions. A digest does not count if the option that changes it
- * differs, too. */
+/* Returns whether series differ in this key of their conditions. A digest, or what enforces the memory limit, does not
+ * count if the option that changes it differs, too. */
 bool gnn_run_series_varies(const struct gnn_run_series *series, const char *key);
 
 /* Keeps the runs that agree with the newest run of their system in everything except seed and `option` ("hidden",

@@ -83,6 +83,7 @@ static void a_spread_of_repetitions_is_noted(void **state)
     struct process_result r = sweep(p, "--json --repeat 2");
     assert_int_equal(r.exit_status, 0);
     assert_null(strstr(r.err, "note:"));
+    must_show(r.err, "\nsystem     n  epoch s  "); /* stdout has JSON objects only */
     process_free(&r);
     assert_int_equal(sqlite3_open(p->db, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db,
@@ -92,8 +93,48 @@ static void a_spread_of_repetitions_is_noted(void **state)
                      SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     expect_sweep(p, "--json --repeat 3 --resume", 0, 2,
-                 "note: configuration 2 [n]: the epoch times of 3 runs spread by 100 % of their median\n");
+                 "note: epoch times of repetitions spread by up to 100 % of their median\n");
     expect_sweep(p, "--json --cell 1", 0, 1, "1 run made");
+}
+
+/* A sweep ends with a row for each configuration that has a result, those that are skipped and repeated included. */
+static void a_sweep_ends_with_its_table(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = null | pygplus\nseed = 1 | 2\n[b]\nsystem = pygplus\nmemory = 4M\n[c]\nsystem = "
+                 "pygplus\nfault = eio-at=1\n[again]\nsystem = null\n");
+    struct process_result r = sweep(p, "--repeat 2");
+    assert_int_equal(r.exit_status, 1);
+    const char *const table = strstr(r.out, "\n\nsystem   memory    seed    n  epoch s");
+    if (table == NULL || lines(table) < 9 || strstr(table, "Stages") != NULL)
+        fail_msg("no table at the end:\n%s", r.out);
+    must_show(table, "\nnull     none      1       4  "); /* of two sections, and each once */
+    must_show(table, "\nnull     none      2       2  ");
+    must_show(table, "\npygplus  none      1       2  ");
+    must_show(table, "\npygplus  4.00 MiB  1       2      oom  ");
+    must_show(table, "\npygplus memory=4.00 MiB seed=1: run ");
+    process_free(&r);
+    r = sweep(p, "--cell 5 --resume --repeat 2"); /* made already */
+    must_show(r.out, "\nsystem     n  epoch s");
+    must_show(r.out, "\npygplus    2      oom  ");
+    assert_null(strstr(r.out, "null"));
+    process_free(&r);
+}
+
+/* A run that ends at once, out of memory, is no measure of those that are left. */
+static void the_time_left_is_of_runs_with_a_time(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const options[] = {"--json", "--json --jobs 2"};
+    for (int i = 0; i < 2; i++) {
+        write_job(p, "[none]\nsystem = pygplus | gnndrive\nmemory = 1M\n[a]\nsystem = pygplus\nseed = 1 | 2\n");
+        struct process_result r =
+            process_shell("rm -f %s; %s sweep %s/job.ini %s", p->db, p->program, p->dir, options[i]);
+        assert_int_equal(r.exit_status, 0);
+        must_show(r.err, "oocgnn: 1 of 4 runs\n");
+        must_show(r.err, "oocgnn: 3 of 4 runs, time left about ");
+        process_free(&r);
+    }
 }
 
 /* In one file with the messages a cell's record stands between its own line and that of the next. */
@@ -262,6 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(failures_are_passed_over, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(a_spread_of_repetitions_is_noted, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_sweep_ends_with_its_table, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(the_time_left_is_of_runs_with_a_time, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(records_and_messages_stay_in_order, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, place_set_up, place_tear_down),
