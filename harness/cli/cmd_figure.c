@@ -87,6 +87,7 @@ struct found {
     struct gnn_figure_about about;
     struct gnn_figure_left left, own; /* all that is left, and without what a figure before it has left too */
     char trouble[GNN_ERR_MAX];        /* why it is incomplete; "" */
+    char needs[4 * GNN_TEXT_MAX];     /* dataset that must be imported, with the command; "" */
 };
 
 struct figures {
@@ -484,6 +485,16 @@ static void print_minutes(const struct gnn_figure_left *left, char *text, size_t
         (void)snprintf(text, text_bytes, "%.1f%s", left->minutes, left->unknown > 0 ? "+?" : "");
 }
 
+/* Notes a dataset that must be imported before the runs that are left. */
+static void note_import(const struct gnn_paper_figure *figure, struct found *found)
+{
+    char command[3 * GNN_TEXT_MAX];
+    found->needs[0] = '\0';
+    if (found->left.cells > 0 && gnn_figure_import_command(figure, command, sizeof command) != NULL)
+        (void)snprintf(found->needs, sizeof found->needs, "; needs %.200s: `%s`", figure->job->cells[0].config.dataset,
+                       command);
+}
+
 /* Looks what is recorded of a figure, and notes what is left to run. */
 static enum gnn_status look_at(struct figures *f, struct found *found, uint32_t *cells, uint32_t *recorded,
                                struct gnn_err *err)
@@ -493,6 +504,8 @@ static enum gnn_status look_at(struct figures *f, struct found *found, uint32_t 
     enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
     gnn_figure_count(figure, cells, recorded);
     GNN_NEXT(status, gnn_figure_left(figure, &f->met, &found->left, &found->own, err));
+    if (status == GNN_OK)
+        note_import(figure, found);
     gnn_figure_close(figure);
     return status;
 }
@@ -508,7 +521,7 @@ static enum gnn_status list_figure(struct figures *f, struct found *found, struc
     GNN_TRY(look_at(f, found, &cells, &recorded, err));
     print_minutes(&found->left, minutes, sizeof minutes);
     (void)snprintf(state, sizeof state, "%u of %u", recorded, cells);
-    (void)printf("%-20s %-12s %-8s %s\n", found->id, state, minutes, found->about.title);
+    (void)printf("%-20s %-12s %-8s %s%s\n", found->id, state, minutes, found->about.title, found->needs);
     return GNN_OK;
 }
 

@@ -155,6 +155,10 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_open(const char *path, const struct gn
                                                struct gnn_paper_figure **out, struct gnn_err *err);
 void gnn_figure_close(struct gnn_paper_figure *figure); /* accepts NULL */
 
+/* Writes the command that imports the dataset of a figure, and returns text. NULL: the dataset exists, or the figure
+ * needs no import. */
+const char *gnn_figure_import_command(const struct gnn_paper_figure *figure, char *text, size_t text_bytes);
+
 /* Checks that the imported dataset of a figure exists. GNN_ENOTSUP: the message has the command that imports it. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_check_import(const struct gnn_paper_figure *figure, struct gnn_err *err);
 

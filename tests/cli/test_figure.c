@@ -251,6 +251,35 @@ static void what_is_recorded_is_checked_and_listed(void **state)
     figure_expect(p, "", 2, PARTS("name some, or --all"));
 }
 
+/* The list names a graph that must be imported first, with the command; once it is there, it does not. */
+static void a_missing_import_is_listed(void **state)
+{
+    const struct place *const p = *state;
+    figure_write(p, "tiny-import",
+                 "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = mine\nbatch = 8\nhidden = 4\nfanout "
+                 "= 2,2\nevaluate = never\nmodel = sage\n[a]\nsystem = null\nepochs = 1, 2\n[figure]\npaper = "
+                 "tiny\nplace = Figure 3\ntitle = Imported\nchart = bars\nx = epochs\ny = epoch_s\nimport = --format "
+                 "snap --dim 4\n");
+    figure_expect(p, "--list --data '/my data'", 0,
+                  PARTS("tiny-import          0 of 2 ",
+                        "Imported; needs mine: `oocgnn prepare mine --from DIR --format "
+                        "snap --dim 4 --data '/my data'`\n"));
+    figure_expect(
+        p, "tiny-import --data '/my data'", 4,
+        PARTS("tiny-import needs the graph mine, which is not in /my data; download it to a directory DIR, and "
+              "`oocgnn prepare mine --from DIR --format snap --dim 4 --data '/my data'` imports it\n"));
+    struct process_result r = process_shell("mkdir -p %s/data/mine && touch %s/data/mine/meta", p->dir, p->dir);
+    process_free(&r);
+    char list[1000];
+    (void)snprintf(list, sizeof list, "--list --data %s/data", p->dir);
+    r = figure_run(p, "", list);
+    process_expect_all(&r, 0, PARTS("Imported\n"));
+    assert_null(strstr(r.out, "needs mine"));
+    process_free(&r);
+    r = process_shell("rm %s/oocgnn/figures/tiny-import.ini", p->dir);
+    process_free(&r);
+}
+
 static void all_of_them_end_in_a_summary(void **state)
 {
     const struct place *const p = *state;
@@ -590,6 +619,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(cases_of_other_values_are_no_part, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(cells_of_two_figures_are_counted_once, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_import_is_listed, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(all_are_made_whatever_fails, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(an_imported_graph_is_asked_for, make_place, place_tear_down),
