@@ -3,6 +3,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/plan_fit.h"
 #include "harness/cli/sweep_run.h"
 #include "harness/run/sweep/dataset.h"
 #include "harness/run/sweep/lookup.h"
@@ -29,7 +30,8 @@ static const struct gnn_option sweep_table[] = {
     OPTION("data", TEXT, data_dir, IN_JOB_FILE, .unit = "DIR",
            .help = "Directory of the datasets; wins over the job file"),
     OPTION("dry-run", BOOL, dry_run, "no",
-           .help = "Check every configuration, print the plan, and estimate time and disk space from earlier runs"),
+           .help = "Check every configuration, its dataset and its memory plan. Print the commands, and estimate time "
+                   "and disk space from earlier runs."),
     OPTION("resume", BOOL, resume, "no",
            .help = "Skip configurations with a recorded result (ok, oom, gpu_oom or timeout) of the same build, "
                    "profile, options and parameters"),
@@ -77,6 +79,7 @@ static void print_cell(uint32_t number, const struct gnn_job_cell *cell)
 struct estimate {
     uint64_t known_ns, dataset_bytes, prepared_bytes;
     uint32_t unknown; /* cells of which nothing is known */
+    uint32_t unfit;   /* cells that run out of memory by their plans */
 };
 
 /* Whether a cell before this one reads the same dataset at the same widths: it is made once. */
@@ -114,6 +117,24 @@ static void estimate_cell(const struct gnn_job *job, uint32_t cell, uint32_t rep
                  cost.same ? "such run" : "like run", cost.runs == 1 ? "" : "s");
 }
 
+/* This process holds up to so much more than the worker of a measured run, whose need is then overestimated. */
+static const uint64_t own_memory_margin_bytes = UINT64_C(2) << 20;
+
+/* Prints why the cell will run out of memory, below its line. */
+static void check_fit(const struct gnn_run_config *config, struct estimate *total)
+{
+    struct gnn_run_need need;
+    const uint64_t margin_bytes = config->world == GNN_WORLD_MEASURED ? own_memory_margin_bytes : 0;
+    if (config->memory_bytes == 0 || !gnn_plan_is_quick(gnn_plan_nodes(config, config->scale_divisor)))
+        return;
+    (void)gnn_plan_share(config, &need);
+    const bool is_close = need.bytes > config->memory_bytes && need.bytes - config->memory_bytes < margin_bytes;
+    if (need.reason[0] == '\0' || is_close)
+        return;
+    (void)printf("    out of memory by its plan: %s\n", need.reason);
+    total->unfit++;
+}
+
 static void print_plan(const struct gnn_job *job, const struct sweep_config *config)
 {
     char time[64], disk[64], prepared[64];
@@ -126,9 +147,12 @@ static void print_plan(const struct gnn_job *job, const struct sweep_config *con
         print_cell(i + 1, &job->cells[i]);
         estimate_cell(job, i, config->repeat, &total);
         (void)putchar('\n');
+        check_fit(&job->cells[i].config, &total);
     }
     (void)printf("%u configuration%s, %u run%s\n", cells, cells == 1 ? "" : "s", cells * config->repeat,
                  cells * config->repeat == 1 ? "" : "s");
+    if (total.unfit > 0)
+        (void)printf("memory: %u configuration%s will run out of memory\n", total.unfit, total.unfit == 1 ? "" : "s");
     if (total.unknown == cells)
         (void)printf("time: unknown, no such run in the database\n");
     else
@@ -160,6 +184,26 @@ static enum gnn_status open_job(const struct sweep_request *s, struct gnn_job **
         return gnn_fail(err, GNN_EUSAGE, "--cell %u: %s has %u configurations", s->config.cell, s->job_file,
                         (*job)->count);
     return status;
+}
+
+/* Fails before the first run if the dataset of a run is neither there nor can be generated. */
+static enum gnn_status check_datasets(const struct gnn_job *job, const struct sweep_config *config, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        const struct gnn_job_cell *const cell = &job->cells[i];
+        struct gnn_err cause = {0};
+        uint32_t done = 0;
+        if (config->cell != 0 && config->cell != i + 1)
+            continue;
+        if (config->resume && gnn_sweep_find(&cell->config, config->any_build, 0, NULL, &done, &cause) == GNN_OK &&
+            done >= config->repeat)
+            continue;
+        const enum gnn_status status = gnn_sweep_dataset_check(&cell->config, config->prepare, &cause);
+        if (status != GNN_OK)
+            return gnn_fail(err, status, "%s: %s", cell->dataset_at[0] != '\0' ? cell->dataset_at : cell->section,
+                            cause.message);
+    }
+    return GNN_OK;
 }
 
 static enum gnn_status take_job_file(void *ctx, const char *word, struct gnn_err *err)
@@ -206,7 +250,9 @@ int gnn_cmd_sweep(int argc, char **argv)
     int exit_status;
     if (!gnn_args_parse(&line, argc, argv, &s.config, &s, &exit_status))
         return exit_status;
-    exit_status = open_job(&s, &job, &err) == GNN_OK ? run_job(job, &s) : gnn_cli_failed(&err);
+    enum gnn_status status = open_job(&s, &job, &err);
+    GNN_NEXT(status, check_datasets(job, &s.config, &err));
+    exit_status = status == GNN_OK ? run_job(job, &s) : gnn_cli_failed(&err);
     gnn_job_close(job);
     return exit_status;
 }

@@ -2,15 +2,14 @@
 #include "harness/cli/figure_fit.h"
 
 #include "harness/base/units.h"
-#include "harness/dataset/prepare.h"
-#include "harness/run/worker/worker.h"
+#include "harness/cli/plan_fit.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES_MAX = 3000000 /* of a graph that is computed for a plan */, SCALES_MAX = 32, JUDGED_MAX = 256 };
+enum { SCALES_MAX = 32, JUDGED_MAX = 256 };
 
 /* The figure at other scales, each opened once. */
 struct scales {
@@ -55,24 +54,16 @@ static const struct gnn_paper_figure *at_scale(struct scales *s, uint32_t diviso
 static double share_of(struct scales *s, uint32_t cell, uint32_t divisor, struct gnn_run_need *need)
 {
     const struct gnn_paper_figure *const figure = at_scale(s, divisor);
-    struct gnn_err ignored = {0};
     *need = (struct gnn_run_need){.bytes = 0};
     if (figure == NULL || cell >= figure->job->count || figure->job->cells[cell].refusal[0] != '\0')
         return 0;
-    const struct gnn_run_config *const config = &figure->job->cells[cell].config;
-    if (config->memory_bytes == 0 || gnn_run_need(config, config->memory_bytes, need, &ignored) != GNN_OK)
-        return 0;
-    return (double)need->bytes / (double)config->memory_bytes;
+    return gnn_plan_share(&figure->job->cells[cell].config, need);
 }
 
-/* Returns the nodes of the configuration's graph at scale 1/divisor; UINT64_MAX: it is none of the registry's. */
+/* Returns the nodes of the configuration's graph at scale 1/divisor. */
 static uint64_t nodes_of(const struct scales *s, uint32_t cell, uint32_t divisor)
 {
-    const struct gnn_registry_entry *entry;
-    struct gnn_err ignored = {0};
-    if (gnn_registry_find(s->figure->job->cells[cell].config.dataset, &entry, &ignored) != GNN_OK)
-        return UINT64_MAX;
-    return entry->nodes / divisor;
+    return gnn_plan_nodes(&s->figure->job->cells[cell].config, divisor);
 }
 
 /* Returns the divisor of the largest scale below the figure's whose graph is computed in a moment. */
@@ -80,7 +71,7 @@ static uint32_t smallest_divisor(const struct scales *s, uint32_t cell)
 {
     const uint32_t half = gnn_usual_scale(0.5 * s->figure->scale_divisor);
     uint32_t divisor = half;
-    while (divisor > 1 && nodes_of(s, cell, gnn_usual_scale(divisor - 1)) <= NODES_MAX)
+    while (divisor > 1 && gnn_plan_is_quick(nodes_of(s, cell, gnn_usual_scale(divisor - 1))))
         divisor = gnn_usual_scale(divisor - 1);
     return divisor;
 }
@@ -186,7 +177,7 @@ static bool is_planned(const struct scales *s, uint32_t cell)
 {
     const struct gnn_job_cell *const c = &s->figure->job->cells[cell];
     return c->refusal[0] == '\0' && c->config.world == GNN_WORLD_SIMULATED && s->figure->cells[cell].run_count == 0 &&
-           nodes_of(s, cell, s->figure->scale_divisor) <= NODES_MAX;
+           gnn_plan_is_quick(nodes_of(s, cell, s->figure->scale_divisor));
 }
 
 void gnn_figure_fit(const struct gnn_paper_figure *figure, gnn_figure_open_fn *open, void *ctx,

@@ -4,6 +4,7 @@
 #include "harness/base/plain_text.h"
 #include "harness/dataset/prepare.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,15 @@ enum gnn_status gnn_dataset_missing(const struct gnn_dataset_wanted *wanted, str
         return gnn_fail(err, GNN_EUSAGE, "dataset %s has no scale: leave --scale out", name);
     return gnn_fail(err, GNN_ENOENT, "dataset %s is not prepared (%s/meta is missing); `%s` prepares it", name,
                     wanted->dir, generate_command(wanted, entry, wanted->scale_divisor, data, command, sizeof command));
+}
+
+const char *gnn_dataset_command(const struct gnn_dataset_wanted *wanted, char *text, size_t text_bytes)
+{
+    const struct gnn_registry_entry *entry = NULL;
+    const enum gnn_status status = gnn_registry_find(wanted->name, &entry, NULL);
+    assert(status == GNN_OK);
+    (void)status;
+    return generate_command(wanted, entry, wanted->scale_divisor, wanted->data_dir, text, text_bytes);
 }
 
 enum gnn_status gnn_dataset_without_links(const struct gnn_dataset_wanted *wanted, const char *what,

@@ -19,6 +19,9 @@ struct gnn_dataset_wanted {
  * import is left open. Returns GNN_ENOENT, or GNN_EUSAGE for a scale of a graph that has none. */
 GNN_MUST_CHECK enum gnn_status gnn_dataset_missing(const struct gnn_dataset_wanted *wanted, struct gnn_err *err);
 
+/* Writes the command that generates the dataset, to be pasted, and returns text. The name is one of the registry. */
+const char *gnn_dataset_command(const struct gnn_dataset_wanted *wanted, char *text, size_t text_bytes);
+
 /* Fails: `what` is no knowledge graph. The message has a command that makes one of the registry, at the wanted scale or
  * else 1/100. Returns GNN_ENOTSUP. */
 GNN_MUST_CHECK enum gnn_status gnn_dataset_without_links(const struct gnn_dataset_wanted *wanted, const char *what,

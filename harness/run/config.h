@@ -118,6 +118,8 @@ bool gnn_run_readahead(const struct gnn_run_config *config, uint64_t *bytes);
 /* Returns the most mini-batches that an epoch trains; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);
 
+/* Returns whether the dataset is a graph of the registry that can be computed without a disk. */
+bool gnn_run_dataset_is_procedural(const struct gnn_run_config *config);
 /* Returns whether the run's graph is computed (simulated world, a registry name) instead of read from a prepared
  * dataset. */
 bool gnn_run_dataset_is_computed(const struct gnn_run_config *config);
@@ -128,6 +130,9 @@ void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t
 /* Fails: no dataset is in `dir`, where the run looked for it. The message has the command that makes it. */
 GNN_MUST_CHECK enum gnn_status gnn_run_dataset_missing(const struct gnn_run_config *config, const char *dir,
                                                        struct gnn_err *err);
+
+/* Writes the command that generates the run's dataset, which must be one of the registry, and returns text. */
+const char *gnn_run_dataset_command(const struct gnn_run_config *config, char *text, size_t text_bytes);
 
 /* Fails: --task link was asked for, and `what` is no knowledge graph. The message has a command that makes one. */
 GNN_MUST_CHECK enum gnn_status gnn_run_dataset_without_links(const struct gnn_run_config *config, const char *what,

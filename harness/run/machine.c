@@ -242,21 +242,32 @@ static enum gnn_status open_synthetic(struct gnn_machine *m, struct gnn_err *err
     GNN_TRY(gnn_generate_set(&options, m->config->generate, err));
     GNN_TRY(gnn_synthetic_open(m->world, m->config->dataset, &options, m->config->scale_divisor, &m->synthetic, err));
     const struct gnn_dataset *const d = gnn_synthetic_dataset(m->synthetic);
+    if (!m->simulated)
+        return GNN_OK;
     GNN_TRY(gnn_world_simulated_add_file(m->inner, d->indices_path, gnn_synthetic_indices(m->synthetic), err));
     return gnn_world_simulated_add_file(m->inner, d->features_path, gnn_synthetic_features(m->synthetic), err);
 }
 
+static enum gnn_status computed_dataset(struct gnn_machine *m, const struct gnn_dataset **out, struct gnn_err *err)
+{
+    if (m->config->task == GNN_TASK_LINK)
+        return gnn_run_dataset_without_links(m->config, m->config->dataset, err);
+    GNN_TRY(open_synthetic(m, err));
+    if (m->config->sample_only)
+        gnn_synthetic_drop_labels(m->world, m->synthetic);
+    *out = gnn_synthetic_dataset(m->synthetic);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_machine_planned_dataset(struct gnn_machine *m, const struct gnn_dataset **out, struct gnn_err *err)
+{
+    return gnn_run_dataset_is_procedural(m->config) ? computed_dataset(m, out, err) : gnn_machine_dataset(m, out, err);
+}
+
 enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_dataset **out, struct gnn_err *err)
 {
-    if (gnn_run_dataset_is_computed(m->config)) {
-        if (m->config->task == GNN_TASK_LINK)
-            return gnn_run_dataset_without_links(m->config, m->config->dataset, err);
-        GNN_TRY(open_synthetic(m, err));
-        if (m->config->sample_only)
-            gnn_synthetic_drop_labels(m->world, m->synthetic);
-        *out = gnn_synthetic_dataset(m->synthetic);
-        return GNN_OK;
-    }
+    if (gnn_run_dataset_is_computed(m->config))
+        return computed_dataset(m, out, err);
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(m->config, dir, sizeof dir);
     GNN_TRY(gnn_dataset_open(m->world, dir, gnn_run_dim(m->config), gnn_id_width_bytes(m->config->id_width),

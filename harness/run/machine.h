@@ -24,6 +24,9 @@ struct gnn_world *gnn_machine_world(struct gnn_machine *machine); /* with the ru
 /* Opens the prepared dataset, or in the simulated world the registry's graph. The machine owns it. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_dataset(struct gnn_machine *machine, const struct gnn_dataset **out,
                                                    struct gnn_err *err);
+/* Does the same for a memory plan: a graph of the registry is computed in both worlds, without files to read. */
+GNN_MUST_CHECK enum gnn_status gnn_machine_planned_dataset(struct gnn_machine *machine, const struct gnn_dataset **out,
+                                                           struct gnn_err *err);
 /* Opens the tensor back-end of one rank (0 with one worker); the machine owns it. Ranks of a simulated machine call in
  * their order: rank r has GPU r mod the number of GPUs in the profile. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_tensor(struct gnn_machine *machine, uint32_t rank, struct gnn_tensor **out,

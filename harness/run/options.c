@@ -302,11 +302,16 @@ uint32_t gnn_run_max_batches(const struct gnn_run_config *config)
     return config->batches != 0 ? config->warmup + config->batches : config->max_batches;
 }
 
-bool gnn_run_dataset_is_computed(const struct gnn_run_config *config)
+bool gnn_run_dataset_is_procedural(const struct gnn_run_config *config)
 {
     const struct gnn_registry_entry *entry;
-    return config->world == GNN_WORLD_SIMULATED && strchr(config->dataset, '/') == NULL &&
-           gnn_registry_find(config->dataset, &entry, NULL) == GNN_OK && entry->kind == GNN_REGISTRY_PROCEDURAL;
+    return strchr(config->dataset, '/') == NULL && gnn_registry_find(config->dataset, &entry, NULL) == GNN_OK &&
+           entry->kind == GNN_REGISTRY_PROCEDURAL;
+}
+
+bool gnn_run_dataset_is_computed(const struct gnn_run_config *config)
+{
+    return config->world == GNN_WORLD_SIMULATED && gnn_run_dataset_is_procedural(config);
 }
 
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes)
@@ -336,6 +341,12 @@ enum gnn_status gnn_run_dataset_missing(const struct gnn_run_config *config, con
 {
     const struct gnn_dataset_wanted wanted = wanted_by(config, dir);
     return gnn_dataset_missing(&wanted, err);
+}
+
+const char *gnn_run_dataset_command(const struct gnn_run_config *config, char *text, size_t text_bytes)
+{
+    const struct gnn_dataset_wanted wanted = wanted_by(config, "");
+    return gnn_dataset_command(&wanted, text, text_bytes);
 }
 
 enum gnn_status gnn_run_dataset_without_links(const struct gnn_run_config *config, const char *what,

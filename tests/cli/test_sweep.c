@@ -268,6 +268,82 @@ static void missing_datasets_are_prepared(void **state)
     process_free(&r);
 }
 
+/* A dataset that is neither there nor generated is found before the first run, by file and line. */
+static void datasets_are_looked_for_first(void **state)
+{
+    const struct place *const p = *state;
+    static const struct {
+        const char *sections, *options, *part;
+    } bad[] = {
+        {"[a]\nsystem = null\n[b]\nsystem = null\ndataset = nosuch\n", "--dry-run",
+         "/job.ini:16: dataset nosuch: nothing of that name in "},
+        {"[a]\nsystem = null\n[b]\nsystem = null\ndataset = nosuch\n", "", "`oocgnn prepare nosuch --from DIR --data "},
+        {"[a]\nsystem = null\n[b]\nsystem = null\ndataset = \"papers100m\"\n", "--dry-run",
+         "job.ini:16: dataset \"papers100m\": nothing"},
+        {"[a]\nsystem = null\nworld = measured\nprofile =\n", "--dry-run --no-prepare",
+         "job.ini:4: dataset papers100m is not prepared"},
+        {"[a]\nsystem = null\ndataset = ./nowhere\n", "--dry-run", "job.ini:14: ./nowhere: no dataset there"},
+        {"[a]\nsystem = null\ninclude = more.ini\n", "--dry-run", "/more.ini:2: dataset kg: nothing of that name"},
+        {"[a]\nsystem = null\nworld = measured\nprofile =\ndataset = kron\n", "--dry-run",
+         "job.ini:16: dataset kron has no scale"},
+    };
+    process_write_file(p->dir, "more.ini", 0644, "[global]\ndataset = kg\n");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_job(p, bad[i].sections);
+        expect_sweep(p, bad[i].options, 2, 0, bad[i].part);
+    }
+    write_job(p, "[a]\nsystem = null\n[b]\nsystem = null\ndataset = nosuch\n");
+    expect_sweep(p, "--json --cell 1", 0, 1, "1 run made"); /* another configuration's */
+    write_job(p, "[a]\nsystem = null\nworld = measured\nprofile =\ncold = no\n");
+    expect_plan(p, "", "1 configuration, 1 run\n"); /* it will be generated */
+    expect_sweep(p, "--json", 0, 1, "preparing");
+    struct process_result r = process_shell("rm -r %s/data", p->dir);
+    process_free(&r);
+    expect_sweep(p, "--json --no-prepare --resume", 0, 0, "1 skipped"); /* no run needs it */
+    expect_sweep(p, "--json --no-prepare --resume --repeat 2", 2, 0, "is not prepared");
+}
+
+/* What the plan refuses is known before it runs, with the reason that the run has: in both worlds, for datasets that
+ * are not there yet. */
+static void the_plan_names_what_runs_out_of_memory(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = gnndrive\nmemory = 8M, 64M\n[b]\nsystem = null\nmemory = 64M\n");
+    struct process_result r = sweep(p, "--dry-run");
+    const char *const reason = strstr(r.out, "    out of memory by its plan: the run needs about ");
+    must_show(r.out, "\nmemory: 1 configuration will run out of memory\n");
+    if (reason == NULL || strstr(reason, "configuration 2 [a]: ") == NULL || strstr(reason + 40, "by its plan") != NULL)
+        fail_msg("the plan:\n%s", r.out);
+    char said[400];
+    (void)snprintf(said, sizeof said, "%.*s", (int)strcspn(reason, "\n"), reason);
+    process_free(&r);
+    r = sweep(p, "--cell 1");
+    must_show(r.out, strstr(said, "the run needs"));
+    process_free(&r);
+    write_job(p, "[a]\nworld = measured\nprofile =\nsystem = gnndrive | null\nmemory = 1M | 512M\n");
+    expect_plan(p, "", "\nmemory: 2 configurations will run out of memory\n");
+    write_job(p, "[a]\nsystem = gnndrive\nmemory = 1M\nscale = 1/20\n"); /* a graph that takes a while */
+    r = sweep(p, "--dry-run");
+    assert_null(strstr(r.out, "out of memory"));
+    process_free(&r);
+}
+
+/* A preparation that fails ends with its command, to be pasted. */
+static void a_failed_preparation_has_its_command(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = null\nworld = measured\nprofile =\ndim = 32\nid-bytes = 8\ndata = /proc/my data\n");
+    struct process_result r = process_shell("mkdir '%s/d e'; touch '%s/d e/papers100m-1_4000'; sed -i 's#^data = "
+                                            "/proc.*#data = %s/d e#' %s/job.ini",
+                                            p->dir, p->dir, p->dir, p->dir);
+    assert_int_equal(r.exit_status, 0);
+    process_free(&r);
+    r = sweep(p, "");
+    must_show(r.err, "; `oocgnn prepare papers100m --scale 1/4000 --data '");
+    must_show(r.err, "/d e' --dim 32 --id-bytes 8` prepares it\n");
+    process_free(&r);
+}
+
 static void databases_are_joined(void **state)
 {
     const struct place *const p = *state;
@@ -312,6 +388,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unwritable_database_is_found_first, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(an_interrupted_sweep_says_how_to_continue, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(datasets_are_looked_for_first, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(the_plan_names_what_runs_out_of_memory, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_preparation_has_its_command, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(databases_are_joined, place_set_up, place_tear_down),
         cmocka_unit_test_setup_teardown(a_cell_that_is_not_there_is_refused, place_set_up, place_tear_down),
     };

@@ -80,9 +80,40 @@ static void a_need_is_that_of_the_plan(void **state)
     must(gnn_run_need(&config, small.bytes + (16 << 20), &enough, &err), &err);
     assert_true(enough.bytes > small.bytes);
     assert_true(enough.bytes <= small.bytes + (16 << 20));
+    assert_string_equal(enough.reason, "");
+    assert_non_null(strstr(small.reason, "but the memory limit is 1.00 MiB"));
     (void)snprintf(config.dataset, sizeof config.dataset, "no-such-graph");
     assert_int_not_equal(gnn_run_need(&config, 1 << 20, &none, &err), GNN_OK);
     assert_int_equal(none.bytes, 0);
+}
+
+/* Of a measured run, too, and without its dataset; the process is as large as this one. */
+static void a_measured_run_is_planned(void **state)
+{
+    (void)state;
+    static const char *const options[][2] = {{"system", "gnndrive"},   {"dataset", "papers100m"}, {"scale", "1/4000"},
+                                             {"data", "/nonexistent"}, {"batch", "16"},           {"hidden", "16"},
+                                             {"fanout", "5,5"}};
+    struct gnn_run_config config;
+    struct gnn_err err = {0};
+    struct gnn_run_need need, enough;
+    gnn_run_config_defaults(&config);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        must(gnn_option_set(gnn_run_options, &config, options[i][0], options[i][1], &err), &err);
+    must(gnn_machine_resolve(&config, &err), &err);
+    must(gnn_run_need(&config, 1 << 20, &need, &err), &err);
+    assert_true(need.bytes > 4 << 20);
+    assert_true(need.bytes < 256 << 20);
+    assert_non_null(strstr(need.reason, "but the memory limit is 1.00 MiB"));
+    must(gnn_run_need(&config, need.bytes + (8 << 20), &enough, &err), &err);
+    assert_string_equal(enough.reason, "");
+    (void)snprintf(config.compute, sizeof config.compute, "cuda");
+    assert_int_equal(gnn_run_need(&config, 1 << 20, &need, &err), GNN_ENOTSUP);
+    assert_int_equal(need.bytes, 0);
+    err = (struct gnn_err){0};
+    (void)snprintf(config.compute, sizeof config.compute, "cpu");
+    (void)snprintf(config.dataset, sizeof config.dataset, "/nonexistent/set");
+    assert_int_equal(gnn_run_need(&config, 1 << 20, &need, &err), GNN_ENOENT);
 }
 
 int main(void)
@@ -91,6 +122,7 @@ int main(void)
         cmocka_unit_test(usual_scales),
         cmocka_unit_test(the_sentence_names_the_remedy),
         cmocka_unit_test(a_need_is_that_of_the_plan),
+        cmocka_unit_test(a_measured_run_is_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,27 @@ enum gnn_status gnn_sweep_dataset_missing(const struct gnn_run_config *config, u
     return GNN_OK;
 }
 
+enum gnn_status gnn_sweep_dataset_check(const struct gnn_run_config *config, bool prepare, struct gnn_err *err)
+{
+    char dir[GNN_TEXT_MAX * 2];
+    struct gnn_meta *meta;
+    struct gnn_err cause = {0};
+    uint64_t bytes;
+    if (gnn_run_dataset_is_computed(config))
+        return GNN_OK;
+    const struct gnn_registry_entry *const entry = prepare ? generated(config) : NULL;
+    const bool has_size = entry == NULL || entry->kind != GNN_REGISTRY_KRON || config->scale_divisor == 1;
+    if (entry != NULL && has_size)
+        return gnn_sweep_dataset_missing(config, &bytes, err);
+    gnn_run_dataset_dir(config, dir, sizeof dir);
+    GNN_NEW(meta, 1, err, "meta of %s", dir);
+    const enum gnn_status status = gnn_read_meta(dir, meta, &cause);
+    free(meta);
+    if (status == GNN_ENOENT)
+        return gnn_run_dataset_missing(config, dir, err);
+    return status == GNN_OK ? status : gnn_fail(err, status, "%s", cause.message);
+}
+
 enum gnn_status gnn_sweep_dataset_prepare(const struct gnn_run_config *config, const atomic_bool *stop,
                                           struct gnn_err *err)
 {
@@ -82,5 +103,11 @@ enum gnn_status gnn_sweep_dataset_prepare(const struct gnn_run_config *config, c
     GNN_TRY(gnn_make_dirs(config->data_dir, err));
     const struct gnn_prepare_job job = {
         .out_dir = dir, .progress = gnn_progress_terminal, .progress_ctx = stderr, .stop = stop};
-    return gnn_prepare_generate(entry, config->scale_divisor, &options, &job, err);
+    struct gnn_err cause = {0};
+    char command[GNN_TEXT_MAX * 2];
+    const enum gnn_status status = gnn_prepare_generate(entry, config->scale_divisor, &options, &job, &cause);
+    if (status == GNN_OK || status == GNN_ECANCELLED)
+        return status == GNN_OK ? status : gnn_fail(err, status, "%s", cause.message);
+    return gnn_fail(err, status, "%s; `%s` prepares it", cause.message,
+                    gnn_run_dataset_command(config, command, sizeof command));
 }

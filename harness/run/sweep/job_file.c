@@ -248,8 +248,11 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
     memset(cell, 0, sizeof *cell);
     (void)snprintf(cell->section, sizeof cell->section, "%s", section);
     GNN_TRY(fill_config(r, choice, &cell->config, err));
-    for (uint32_t i = 0; i < r->key_count; i++)
+    for (uint32_t i = 0; i < r->key_count; i++) {
         GNN_TRY(gnn_kv_set(&cell->choices, r->keys[i].name, r->keys[i].values.of[choice[i]], err));
+        if (strcmp(r->keys[i].name, "dataset") == 0 && r->keys[i].file != NULL)
+            (void)snprintf(cell->dataset_at, sizeof cell->dataset_at, "%s:%u", r->keys[i].file, r->keys[i].line);
+    }
     struct gnn_err cause = {0};
     const enum gnn_status status = r->options->foreign_keys ? GNN_OK : check_config(&cell->config, &cause);
     if (status == GNN_OK)

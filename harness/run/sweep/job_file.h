@@ -20,9 +20,10 @@
 
 struct gnn_job_cell {
     char section[GNN_NAME_MAX];
-    struct gnn_run_config config; /* checked and resolved, unless it is refused */
-    struct gnn_kv_list choices;   /* all keys of the case with their values here, as written in the file */
-    char refusal[GNN_ERR_MAX];    /* why this configuration cannot be run; "": it can */
+    struct gnn_run_config config;  /* checked and resolved, unless it is refused */
+    struct gnn_kv_list choices;    /* all keys of the case with their values here, as written in the file */
+    char dataset_at[GNN_TEXT_MAX]; /* file and line of the dataset's name, "FILE:LINE"; "": in no file */
+    char refusal[GNN_ERR_MAX];     /* why this configuration cannot be run; "": it can */
 };
 
 struct gnn_job {

@@ -279,16 +279,19 @@ static void close_worker(struct gnn_run_worker *w)
     free(w->system_config);
 }
 
-/* The dataset is opened without a memory limit, as it is a part of the plan. */
+/* The dataset is opened without a memory limit, as it is a part of the plan. What this process holds is counted before
+ * a graph is computed, which holds more than a prepared one. */
 static enum gnn_status plan_for(struct gnn_run_worker *w, uint64_t cap_bytes, struct gnn_err *err)
 {
     GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
     GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
     GNN_TRY(open_machine(w, err));
-    GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
     if (w->config->workers == 1 && !w->config->sample_only)
         GNN_TRY(gnn_machine_tensor(w->machine, 0, &w->env.tensor, err));
+    const uint64_t process_bytes = gnn_machine_process_bytes(w->machine);
+    GNN_TRY(gnn_machine_planned_dataset(w->machine, &w->dataset, err));
     fill_workload(w);
+    w->env.process_bytes = process_bytes;
     w->env.cap_bytes = cap_bytes;
     complete_config(w);
     return gnn_run_plan_fill(w, err);
@@ -299,13 +302,18 @@ enum gnn_status gnn_run_need(const struct gnn_run_config *config, uint64_t cap_b
 {
     struct gnn_run_config unlimited = *config;
     struct gnn_control control = {.wake_fd = -1, .go_fd = -1};
-    assert(config->world == GNN_WORLD_SIMULATED);
+    struct gnn_err cause = {0};
+    uint32_t device;
+    *out = (struct gnn_run_need){.bytes = 0};
+    if (config->world == GNN_WORLD_MEASURED && gnn_compute_is_cuda(config, &device))
+        return gnn_fail(err, GNN_ENOTSUP, "a plan does not open a GPU");
     control.stop = &control.own_stop;
     unlimited.memory_bytes = unlimited.swap_bytes = 0;
     unlimited.trace_loss[0] = unlimited.fault[0] = '\0';
     struct gnn_run_worker worker = {.config = &unlimited, .control = &control};
     const enum gnn_status status = plan_for(&worker, cap_bytes, err);
-    *out = (struct gnn_run_need){.bytes = 0};
+    if (status == GNN_OK && gnn_plan_check(&worker.plan, "", &cause) != GNN_OK)
+        (void)snprintf(out->reason, sizeof out->reason, "%s", cause.message);
     if (status == GNN_OK && !worker.plan.advisory) {
         out->bytes = gnn_plan_bytes(&worker.plan);
         for (uint32_t p = 0; p < GNN_PLAN_PHASES_MAX; p++)

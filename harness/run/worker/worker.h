@@ -15,11 +15,14 @@ int gnn_worker_main(const struct gnn_run_config *config);
 struct gnn_run_need {
     uint64_t bytes;                            /* of the largest phase; 0: the system does not keep the limit */
     uint64_t phase_bytes[GNN_PLAN_PHASES_MAX]; /* of each */
+    char reason[GNN_ERR_MAX]; /* why the run does not fit the limit or the GPU, as its record has it; "": it fits */
 };
 
-/* Plans a simulated run with a memory limit of cap_bytes, in this process and without running it. A need above the
- * limit is the least that the system needs. One below it can grow with the limit, as a cache takes what is left. The
- * configuration must be resolved. Errors of the dataset, the profile and the system's options. */
+/* Plans a run with a memory limit of cap_bytes, in this process and without running it. A need above the limit is the
+ * least that the system needs. One below it can grow with the limit, as a cache takes what is left. A graph of the
+ * registry is computed, so it need not be prepared. The process of a measured run is taken to be as large as this one.
+ * The configuration must be resolved. GNN_ENOTSUP: a measured run on a GPU. Errors of the dataset, the profile and the
+ * system's options. */
 GNN_MUST_CHECK enum gnn_status gnn_run_need(const struct gnn_run_config *config, uint64_t cap_bytes,
                                             struct gnn_run_need *out, struct gnn_err *err);
 
