@@ -17,7 +17,7 @@
 #include <string.h>
 
 const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "classes", "cdf", "time", "accuracy", "table", NULL};
-static const char *const other_sections[] = {"figure", "metrics", "holds", "reasons", "measured reasons", NULL};
+static const char *const other_sections[] = {"figure", "metrics", "holds", "says", "reasons", "measured reasons", NULL};
 static const char *const other_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
 
 /* ---- [figure] ---- */
@@ -504,6 +504,23 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
 
 /* ---- predicates ---- */
 
+/* Every entry of `[says]` is the sentence of a predicate. */
+static enum gnn_status check_says(const struct gnn_ini *ini, const struct gnn_ini_section *holds, struct gnn_err *err)
+{
+    const struct gnn_ini_section *const says = find_section(ini, "says");
+    for (uint32_t i = 0; says != NULL && i < says->entry_count; i++) {
+        const struct gnn_ini_entry *const entry = &says->entries[i];
+        struct gnn_near_miss near;
+        gnn_near_miss_start(&near, entry->key);
+        for (uint32_t h = 0; holds != NULL && h < holds->entry_count; h++)
+            gnn_near_miss_offer(&near, holds->entries[h].key);
+        if (gnn_ini_find(holds, entry->key) == NULL)
+            return gnn_fail(err, GNN_EUSAGE, "%s:%u: [holds] has no predicate \"%s\"%s", gnn_ini_name(ini), entry->line,
+                            entry->key, gnn_near_miss_text(&near));
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const struct gnn_ini *ini,
                                        const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
@@ -511,11 +528,14 @@ static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const st
     const bool measured = setup->world == GNN_WORLD_MEASURED && !figure->by_fio;
     const struct gnn_ini_section *const holds = find_section(ini, "holds");
     const struct gnn_ini_section *const reasons = find_section(ini, measured ? "measured reasons" : "reasons");
+    const struct gnn_ini_section *const sentences = find_section(ini, "says");
     struct gnn_value_source source;
+    GNN_TRY(check_says(ini, holds, err));
     gnn_figure_values(figure, &source);
     for (uint32_t i = 0; holds != NULL && i < holds->entry_count; i++) {
         const struct gnn_ini_entry *const entry = &holds->entries[i];
         const struct gnn_ini_entry *const reason = gnn_ini_find(reasons, entry->key);
+        const struct gnn_ini_entry *const says = gnn_ini_find(sentences, entry->key);
         struct gnn_err cause = {0};
         if (figure->predicate_count == GNN_FIGURE_PREDICATES_MAX)
             return gnn_fail(err, GNN_EUSAGE, "%s: more than %d predicates", gnn_ini_name(ini),
@@ -524,6 +544,7 @@ static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const st
         (void)snprintf(predicate->name, sizeof predicate->name, "%s", entry->key);
         (void)snprintf(predicate->text, sizeof predicate->text, "%s", entry->value);
         (void)snprintf(predicate->reason, sizeof predicate->reason, "%s", reason != NULL ? reason->value : "");
+        (void)snprintf(predicate->says, sizeof predicate->says, "%s", says != NULL ? says->value : "");
         const enum gnn_status status = gnn_predicate_parse(predicate->text, &source, &predicate->parsed, &cause);
         if (status == GNN_ENOENT && fixed) /* it is about cells that are left out */
             figure->predicate_count--;

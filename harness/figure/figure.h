@@ -9,6 +9,7 @@
  *   `[figure]`            The keys below.
  *   `[metrics]`           NAME = expression (expression.h): a metric of this figure.
  *   `[holds]`             NAME = predicate (predicate.h), in the words of the paper.
+ *   `[says]`              NAME = that predicate as a plain sentence, which is printed with its verdict.
  *   `[reasons]`           NAME = why that predicate may not hold in the simulated world.
  *   `[measured reasons]`  The same for runs on this machine.
  *
@@ -103,7 +104,7 @@ struct gnn_figure_expression {
 };
 
 struct gnn_figure_predicate {
-    char name[GNN_NAME_MAX], text[GNN_FIGURE_LINE], reason[GNN_FIGURE_LINE];
+    char name[GNN_NAME_MAX], text[GNN_FIGURE_LINE], says[GNN_FIGURE_LINE], reason[GNN_FIGURE_LINE];
     struct gnn_predicate parsed;
 };
 

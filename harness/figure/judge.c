@@ -81,6 +81,8 @@ static void judge_one(const struct gnn_figure_predicate *predicate, const struct
     /* Once without a word, since the verdict stands before the values. */
     gnn_predicate_judge(&predicate->parsed, source, tolerances, NULL, NULL, &outcome);
     (void)fprintf(t->out, "  %-15s %s: %s\n", words[outcome.verdict], predicate->name, predicate->text);
+    if (predicate->says[0] != '\0')
+        (void)fprintf(t->out, "      %s\n", predicate->says);
     tell_extent(&outcome, t->out);
     const uint32_t first = t->sum->ratios.count;
     gnn_predicate_judge(&predicate->parsed, source, tolerances, tell, t, &outcome);

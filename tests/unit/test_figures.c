@@ -335,6 +335,9 @@ static void mistakes_are_named(void **state)
         {ABOUT "y = epoch_s\n", "nothing to show"},
         {CELLS ABOUT "y = epoch_s\n[holds]\nfast = epoch_s[B] < 3\n",
          "fig.ini:16: \"epoch_s[B] < 3\": the figure has no"},
+        {CELLS ABOUT "y = epoch_s\n[holds]\nfast = epoch_s[A] < 3\n[says]\nfsat = A is fast\n",
+         "fig.ini:18: [holds] has no predicate \"fsat\"; did you mean \"fast\"?"},
+        {CELLS ABOUT "y = epoch_s\n[says]\nfast = A is fast\n", "fig.ini:16: [holds] has no predicate \"fast\""},
         {CELLS ABOUT "y = epoch_s\nscale = 2\n", "scale"},
         {CELLS "memori = 3\n" ABOUT "y = epoch_s\n", "memori"},
         {CELLS ABOUT "y = epoch_s\nmeasured_by = dd\n", "measured_by \"dd\""},
@@ -757,7 +760,7 @@ static void rows_follow_what_is_printed(void **state)
         "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\ndim = 64, 128\n[A]\n"
         "system = gnndrive\npublished = P\n[B]\nsystem = pygplus\n" ABOUT "y = epoch_s\npublished = time\n[holds]\n"
         "lead = epoch_s[A] / epoch_s[B] ~ 16.9\ntable = epoch_s[A] ~ published.epoch_s[A]\nend = oom[A] = 0\n"
-        "[reasons]\nlead = made up\n");
+        "[says]\nend = A ends at every width\n[reasons]\nlead = made up\n");
     char *const published = write_file(*state, "p.csv",
                                        HEADING PRINTED("speedup", "16.9", "x", "exact")
                                            PUBLISHED_ROW("64", "30", "exact") PUBLISHED_ROW("128", "31", "exact"));
@@ -784,6 +787,7 @@ static void rows_follow_what_is_printed(void **state)
     assert_float_equal(rows[2].published, 31, 0);
     assert_non_null(
         strstr(text, "lead: epoch_s[A] / epoch_s[B] ~ 16.9\n      judged: 2\n      dim=64: 16 ~ 16.9 (log2"));
+    assert_non_null(strstr(text, "holds           end: oom[A] = 0\n      A ends at every width\n      judged: 2\n"));
     gnn_figure_verdicts_close(&verdicts);
     gnn_figure_close(figure);
     free(text);
