@@ -226,6 +226,14 @@ const struct gnn_ini_section *gnn_ini_section(const struct gnn_ini *ini, uint32_
     return &ini->sections[index + (ini->has_global ? 1 : 0)].view;
 }
 
+const struct gnn_ini_section *gnn_ini_find_section(const struct gnn_ini *ini, const char *name)
+{
+    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
+        if (strcmp(gnn_ini_section(ini, i)->name, name) == 0)
+            return gnn_ini_section(ini, i);
+    return NULL;
+}
+
 const struct gnn_ini_entry *gnn_ini_find(const struct gnn_ini_section *section, const char *key)
 {
     if (section == NULL)

@@ -42,6 +42,9 @@ const struct gnn_ini_section *gnn_ini_global(const struct gnn_ini *ini);
 uint32_t gnn_ini_section_count(const struct gnn_ini *ini);
 const struct gnn_ini_section *gnn_ini_section(const struct gnn_ini *ini, uint32_t index);
 
+/* Returns the section of that name, which is not "global", or NULL. */
+const struct gnn_ini_section *gnn_ini_find_section(const struct gnn_ini *ini, const char *name);
+
 /* Returns the entry with that key, or NULL if there is none or section is NULL. */
 const struct gnn_ini_entry *gnn_ini_find(const struct gnn_ini_section *section, const char *key);
 

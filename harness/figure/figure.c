@@ -39,14 +39,6 @@ static const struct {
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
 
-static const struct gnn_ini_section *find_section(const struct gnn_ini *ini, const char *name)
-{
-    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
-        if (strcmp(gnn_ini_section(ini, i)->name, name) == 0)
-            return gnn_ini_section(ini, i);
-    return NULL;
-}
-
 static enum gnn_status take_about(const struct gnn_ini *ini, const struct gnn_ini_entry *entry,
                                   struct gnn_figure_about *out, struct gnn_err *err)
 {
@@ -90,7 +82,7 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
 
 static enum gnn_status read_about(const struct gnn_ini *ini, struct gnn_figure_about *out, struct gnn_err *err)
 {
-    const struct gnn_ini_section *const section = find_section(ini, "figure");
+    const struct gnn_ini_section *const section = gnn_ini_find_section(ini, "figure");
     *out = (struct gnn_figure_about){.paper = ""};
     if (section == NULL)
         return gnn_fail(err, GNN_EUSAGE, "%s: a figure has a section [figure]", gnn_ini_name(ini));
@@ -160,8 +152,9 @@ static enum gnn_status add_row_key(struct gnn_paper_figure *figure, const char *
                             name);
         GNN_TRY(add_axis(figure, name, err));
     }
-    if (figure->row_key_count == GNN_KEYS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "figure %s: rows: more than %d keys", figure->id, GNN_KEYS_MAX);
+    for (uint32_t i = 0; i < figure->row_key_count; i++)
+        if (figure->row_keys[i] == gnn_figure_key(figure, name))
+            return gnn_fail(err, GNN_EUSAGE, "figure %s: rows: \"%s\" appears twice", figure->id, name);
     figure->row_keys[figure->row_key_count++] = gnn_figure_key(figure, name);
     return GNN_OK;
 }
@@ -507,7 +500,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
 /* Every entry of `[says]` is the sentence of a predicate. */
 static enum gnn_status check_says(const struct gnn_ini *ini, const struct gnn_ini_section *holds, struct gnn_err *err)
 {
-    const struct gnn_ini_section *const says = find_section(ini, "says");
+    const struct gnn_ini_section *const says = gnn_ini_find_section(ini, "says");
     for (uint32_t i = 0; says != NULL && i < says->entry_count; i++) {
         const struct gnn_ini_entry *const entry = &says->entries[i];
         struct gnn_near_miss near;
@@ -526,9 +519,9 @@ static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const st
 {
     const bool fixed = setup->fix != NULL && setup->fix->count > 0;
     const bool measured = setup->world == GNN_WORLD_MEASURED && !figure->by_fio;
-    const struct gnn_ini_section *const holds = find_section(ini, "holds");
-    const struct gnn_ini_section *const reasons = find_section(ini, measured ? "measured reasons" : "reasons");
-    const struct gnn_ini_section *const sentences = find_section(ini, "says");
+    const struct gnn_ini_section *const holds = gnn_ini_find_section(ini, "holds");
+    const struct gnn_ini_section *const reasons = gnn_ini_find_section(ini, measured ? "measured reasons" : "reasons");
+    const struct gnn_ini_section *const sentences = gnn_ini_find_section(ini, "says");
     struct gnn_value_source source;
     GNN_TRY(check_says(ini, holds, err));
     gnn_figure_values(figure, &source);
@@ -591,7 +584,7 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
                         figure->about.over);
     GNN_TRY(gnn_figure_read_order(figure, err));
     gnn_figure_values(figure, &source);
-    GNN_TRY(gnn_figure_read_metrics(figure, ini, find_section(ini, "metrics"), &source, err));
+    GNN_TRY(gnn_figure_read_metrics(figure, ini, gnn_ini_find_section(ini, "metrics"), &source, err));
     GNN_TRY(each_word(figure->about.y, add_metric, figure, err));
     GNN_TRY(each_word(figure->about.published, add_published, figure, err));
     if (setup->published_path != NULL)

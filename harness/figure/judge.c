@@ -117,29 +117,3 @@ void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts)
     gnn_figure_ratios_close(&verdicts->ratios);
     *verdicts = (struct gnn_figure_verdicts){.held = 0};
 }
-
-/* ---- tolerances ---- */
-
-enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err)
-{
-    struct gnn_ini *ini;
-    const struct {
-        const char *key;
-        double *value;
-    } wanted[] = {{"about", &out->about}, {"flat", &out->flat}, {"noise", &out->noise}};
-    GNN_TRY(gnn_ini_open(path, &ini, err));
-    enum gnn_status status = GNN_OK;
-    const struct gnn_ini_section *section = NULL;
-    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
-        if (strcmp(gnn_ini_section(ini, i)->name, "tolerances") == 0)
-            section = gnn_ini_section(ini, i);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == GNN_OK; i++) {
-        const struct gnn_ini_entry *const entry = gnn_ini_find(section, wanted[i].key);
-        *wanted[i].value = entry != NULL ? strtod(entry->value, NULL) : 0;
-        if (!(*wanted[i].value >= 1))
-            status =
-                gnn_fail(err, GNN_EUSAGE, "%s: [tolerances] needs %s, a factor of at least 1", path, wanted[i].key);
-    }
-    gnn_ini_close(ini);
-    return status;
-}

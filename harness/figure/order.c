@@ -14,12 +14,17 @@ int32_t gnn_figure_key(const struct gnn_paper_figure *figure, const char *name)
     return key < (int32_t)figure->axis_count ? key : GNN_KEYS_MAX;
 }
 
+static bool has_key(const int32_t *keys, uint32_t count, int32_t key)
+{
+    while (count > 0 && keys[count - 1] != key)
+        count--;
+    return count > 0;
+}
+
 static void add_key(struct gnn_paper_figure *figure, int32_t key)
 {
-    for (uint32_t i = 0; i < figure->key_count; i++)
-        if (figure->keys[i] == key)
-            return;
-    figure->keys[figure->key_count++] = key;
+    if (!has_key(figure->keys, figure->key_count, key))
+        figure->keys[figure->key_count++] = key;
 }
 
 /* Exchanges two neighbouring values of an axis. */
@@ -48,20 +53,19 @@ static void sort(struct gnn_paper_figure *figure, uint32_t axis, bool descends)
         }
 }
 
-/* One key of `order`: "memory desc". */
-static enum gnn_status read_key(struct gnn_paper_figure *figure, char *text, struct gnn_err *err)
+/* Reads one key of `order`: "memory desc". */
+static enum gnn_status read_key(struct gnn_paper_figure *figure, char *text, int32_t *key, struct gnn_err *err)
 {
     const char *const name = strsep(&text, " "), *const way = text != NULL ? text + strspn(text, " ") : "asc";
-    const int32_t key = gnn_figure_key(figure, name);
     const bool descends = strcmp(way, "desc") == 0;
-    if (key == GNN_KEYS_MAX)
+    *key = gnn_figure_key(figure, name);
+    if (*key == GNN_KEYS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "figure %s: order: \"%s\" is none of series, x, facets and rows", figure->id,
                         name);
     if (!descends && strcmp(way, "asc") != 0)
         return gnn_fail(err, GNN_EUSAGE, "figure %s: order: %s \"%s\": expected asc or desc", figure->id, name, way);
-    if (key != GNN_KEY_SERIES)
-        sort(figure, (uint32_t)key, descends);
-    add_key(figure, key);
+    if (*key != GNN_KEY_SERIES)
+        sort(figure, (uint32_t)*key, descends);
     return GNN_OK;
 }
 
@@ -69,20 +73,37 @@ enum gnn_status gnn_figure_read_order(struct gnn_paper_figure *figure, struct gn
 {
     char text[GNN_FIGURE_LINE];
     char *rest = text;
+    int32_t order[GNN_KEYS_MAX];
+    uint32_t count = 0;
     (void)snprintf(text, sizeof text, "%s", figure->about.order);
-    for (char *part = strsep(&rest, ","); part != NULL && text[0] != '\0'; part = strsep(&rest, ","))
-        GNN_TRY(read_key(figure, part + strspn(part, " "), err));
+    for (char *part = strsep(&rest, ","); part != NULL && text[0] != '\0' && count < GNN_KEYS_MAX; count++) {
+        GNN_TRY(read_key(figure, part + strspn(part, " "), &order[count], err));
+        part = strsep(&rest, ",");
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (has_key(figure->row_keys, figure->row_key_count, order[i]))
+            add_key(figure, order[i]);
+    for (uint32_t i = 0; i < figure->row_key_count; i++)
+        add_key(figure, figure->row_keys[i]);
+    for (uint32_t i = 0; i < count; i++)
+        add_key(figure, order[i]);
     for (int32_t key = GNN_KEY_SERIES; key < (int32_t)figure->axis_count; key++)
         add_key(figure, key);
     return GNN_OK;
 }
 
-bool gnn_figure_next_place(const struct gnn_paper_figure *figure, struct gnn_figure_place *place)
+uint32_t gnn_figure_key_values(const struct gnn_paper_figure *figure, int32_t key)
 {
-    for (uint32_t i = figure->key_count; i-- > 0;) {
+    return key == GNN_KEY_SERIES ? figure->series_count : figure->axes[key].count;
+}
+
+bool gnn_figure_next_place(const struct gnn_paper_figure *figure, uint32_t first, uint32_t end,
+                           struct gnn_figure_place *place)
+{
+    for (uint32_t i = end; i-- > first;) {
         const int32_t key = figure->keys[i];
         uint32_t *const at = key == GNN_KEY_SERIES ? &place->series : &place->at[key];
-        if (++*at < (key == GNN_KEY_SERIES ? figure->series_count : figure->axes[key].count))
+        if (++*at < gnn_figure_key_values(figure, key))
             return true;
         *at = 0;
     }

@@ -118,34 +118,72 @@ static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
     }
 }
 
-/* One table: a row for each place, named by the keys of `rows`, and a column for each metric. */
+/* Whether there is anything in a row, of whose columns `place` is the first, or in a column likewise. */
+static bool has_any(const struct gnn_paper_figure *figure, uint32_t first, uint32_t end, struct gnn_figure_place place)
+{
+    bool any;
+    do
+        any = has_value(figure, place.series, place.at);
+    while (!any && gnn_figure_next_place(figure, first, end, &place));
+    return any;
+}
+
+static const char *key_label(const struct gnn_paper_figure *figure, int32_t key, const struct gnn_figure_place *place,
+                             char text[GNN_AXIS_LABEL])
+{
+    return key == GNN_KEY_SERIES ? figure->series[place->series].name
+                                 : gnn_axis_label(figure, (uint32_t)key, place->at[key], text);
+}
+
+/* Prints a column for each metric; keys that name no row multiply them: "A, dim=64: epoch_s". Returns how many. */
+static uint32_t put_columns(const struct gnn_paper_figure *figure, FILE *out)
+{
+    const uint32_t rows = figure->row_key_count, keys = figure->key_count;
+    struct gnn_figure_place place = {.series = 0};
+    char text[GNN_AXIS_LABEL];
+    uint32_t columns = 0;
+    do
+        for (uint32_t m = 0; m < figure->metric_count && has_any(figure, 0, rows, place); m++, columns++) {
+            (void)fputc(' ', out);
+            for (uint32_t k = rows; k < keys; k++)
+                if (gnn_figure_key_values(figure, figure->keys[k]) > 1)
+                    (void)fprintf(out, "%s%s%s: ", figure->keys[k] < 0 ? "" : figure->axes[figure->keys[k]].key,
+                                  figure->keys[k] < 0 ? "" : "=", key_label(figure, figure->keys[k], &place, text));
+            (void)fprintf(out, "%s |", figure->metrics[m]);
+        }
+    while (gnn_figure_next_place(figure, rows, keys, &place));
+    return columns;
+}
+
+/* One table, with a row for each combination of the keys of `rows`. */
 static void put_across(const struct gnn_paper_figure *figure, FILE *out)
 {
+    const uint32_t rows = figure->row_key_count, keys = figure->key_count;
     struct gnn_figure_place place = {.series = 0};
     char text[GNN_AXIS_LABEL];
     (void)fputs("\n|", out);
-    for (uint32_t i = 0; i < figure->row_key_count; i++)
+    for (uint32_t i = 0; i < rows; i++)
         (void)fprintf(out, " %s |", figure->row_keys[i] < 0 ? "series" : figure->axes[figure->row_keys[i]].key);
-    for (uint32_t m = 0; m < figure->metric_count; m++)
-        (void)fprintf(out, " %s |", figure->metrics[m]);
+    const uint32_t columns = put_columns(figure, out);
     (void)fputs("\n|", out);
-    for (uint32_t i = 0; i < figure->row_key_count + figure->metric_count; i++)
+    for (uint32_t i = 0; i < rows + columns; i++)
         (void)fputs("---|", out);
     (void)fputc('\n', out);
     do {
-        if (!has_value(figure, place.series, place.at))
+        if (!has_any(figure, rows, keys, place))
             continue;
         (void)fputc('|', out);
-        for (uint32_t i = 0; i < figure->row_key_count; i++) {
-            const int32_t key = figure->row_keys[i];
-            (void)fprintf(out, " %s |",
-                          key < 0 ? figure->series[place.series].name
-                                  : gnn_axis_label(figure, (uint32_t)key, place.at[key], text));
-        }
-        for (uint32_t m = 0; m < figure->metric_count; m++)
-            put_value(figure, m, place.series, place.at, out);
+        for (uint32_t i = 0; i < rows; i++)
+            (void)fprintf(out, " %s |", key_label(figure, figure->row_keys[i], &place, text));
+        do {
+            struct gnn_figure_place column = place;
+            for (uint32_t k = 0; k < rows; k++)
+                *(figure->keys[k] < 0 ? &column.series : &column.at[figure->keys[k]]) = 0;
+            for (uint32_t m = 0; m < figure->metric_count && has_any(figure, 0, rows, column); m++)
+                put_value(figure, m, place.series, place.at, out);
+        } while (gnn_figure_next_place(figure, rows, keys, &place));
         (void)fputc('\n', out);
-    } while (gnn_figure_next_place(figure, &place));
+    } while (gnn_figure_next_place(figure, 0, rows, &place));
 }
 
 void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
@@ -205,7 +243,7 @@ static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
     do
         if (has_value(figure, place.series, place.at))
             put_row(figure, place.series, place.at, out);
-    while (gnn_figure_next_place(figure, &place));
+    while (gnn_figure_next_place(figure, 0, figure->key_count, &place));
 }
 
 enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)

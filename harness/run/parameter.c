@@ -43,18 +43,15 @@ struct gnn_ini *gnn_run_profile_file(const char *profile)
 double gnn_run_parameter(const char *profile, const char *changes, const char *key)
 {
     const char *const change = find_change(changes, key);
-    const size_t length = strcspn(key, ".");
-    double value = (double)NAN;
+    char section[GNN_NAME_MAX];
     bool known;
     if (change != NULL)
         return gnn_profile_parameter(key, change, &known);
     struct gnn_ini *const ini = gnn_run_profile_file(profile);
-    for (uint32_t s = 0; ini != NULL && s < gnn_ini_section_count(ini); s++) {
-        const struct gnn_ini_section *const section = gnn_ini_section(ini, s);
-        const bool is_named = strncmp(section->name, key, length) == 0 && section->name[length] == '\0';
-        const struct gnn_ini_entry *const entry = is_named ? gnn_ini_find(section, key + length + 1) : NULL;
-        value = entry != NULL ? gnn_profile_parameter(key, entry->value, &known) : value;
-    }
+    (void)snprintf(section, sizeof section, "%.*s", (int)strcspn(key, "."), key);
+    const struct gnn_ini_entry *const entry =
+        ini != NULL ? gnn_ini_find(gnn_ini_find_section(ini, section), strchr(key, '.') + 1) : NULL;
+    const double value = entry != NULL ? gnn_profile_parameter(key, entry->value, &known) : (double)NAN;
     gnn_ini_close(ini);
     return value;
 }
