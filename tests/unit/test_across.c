@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures with metrics of their own, one table with a row for each configuration, and values over a key: the table and
+ * the CSV, from runs made by hand. */
+#include "harness/figure/figure.h"
+#include "harness/figure/show.h"
+#include "harness/figure/values.h"
+#include "tests/support/fake_run.h"
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CELLS                                                                                                          \
+    "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\nseed = 1, 2, 3\n[A]\nsystem = null\n"      \
+    "dim = 8, 128, 16\n[B]\nsystem = null\ndim = 8, 16\n"
+#define ABOUT "[figure]\npaper = p\nplace = Table 1\ntitle = t\nchart = table\n"
+
+static enum gnn_status open_text(const char *dir, const char *text, struct gnn_paper_figure **out, struct gnn_err *err)
+{
+    char path[300];
+    const struct gnn_figure_setup setup = {.world = GNN_WORLD_SIMULATED, .db = "x.db", .data_dir = "data"};
+    process_write_file(dir, "fig.ini", 0644, "%s", text);
+    (void)snprintf(path, sizeof path, "%s/fig.ini", dir);
+    return gnn_figure_open(path, &setup, out, err);
+}
+
+static void mistakes_are_named(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {CELLS ABOUT "y = epoch_s\nlayout = down\nrows = series\n", "layout = down: expected across, with rows"},
+        {CELLS ABOUT "y = epoch_s\nlayout = across\n", "layout = across: expected across, with rows"},
+        {CELLS ABOUT "y = epoch_s\nlayout = across\nrows = series, dims\n", "rows: \"dims\" is neither series nor an"},
+        {CELLS ABOUT "y = epoch_s\nlayout = across\nrows = dim, series, dim\n", "rows: \"dim\" appears twice"},
+        {CELLS ABOUT "y = epoch_s\nlayout = across\nrows = dim, seed, hidden, fanout, batch, model, epochs, memory\n",
+         "more than 8 axes"},
+        {CELLS ABOUT "y = epoch_s\nx = dim\norder = memory\n", "order: \"memory\" is none of series, x,"},
+        {CELLS ABOUT "y = epoch_s\nx = dim\norder = dim, \n", "order: \"\" is none of"},
+        {CELLS ABOUT "y = epoch_s\nx = dim\norder = dim down\n", "order: dim \"down\": expected asc or desc"},
+        {CELLS ABOUT "y = epoch_s\nx = dim\nover = memory\n", "over = memory: expected a key of the config"},
+        {CELLS ABOUT "y = epoch_s\nx = dim\nover = dim\n", "over = dim: expected a key of the configurations that"},
+        {CELLS ABOUT "y = epoch_s\naverage = median\n", "average = median: expected mean"},
+        {CELLS ABOUT "y = epoch_s@x\n", "no metric \"epoch_s@x\""},
+        {CELLS ABOUT "y = speed@1\n[metrics]\nspeed_b = 1 / epoch_s\n", "no metric \"speed@1\""},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\nepoch_s = 1\n", "fig.ini:19: \"epoch_s\" is a metric already"},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na@1 = 1\n", "\"a@1\" is a metric already, or has other characters"},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\n1a = 1\n", "\"1a\" is a metric already, or has other characters"},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na = b\nb = 1\n", "fig.ini:19: \"b\": no metric \"b\""},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na = 1 / a\n", "no metric \"a\""},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na = epoch_s < 1\n", "expected an operator or the end, found \"< 1\""},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na = epoch_s[C]\n", "the figure has no series \"C\""},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na = published.epoch_s[A]\n", "no metric \"published.epoch_s\""},
+        {CELLS ABOUT "y = epoch_s\n[metrics]\na = stage.load.speed\n", "no metric \"stage.load.speed\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_paper_figure *figure = NULL;
+        struct gnn_err err = {0};
+        if (open_text(*state, cases[i].text, &figure, &err) == GNN_OK || strstr(err.message, cases[i].part) == NULL)
+            fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message, cases[i].part);
+        assert_null(figure);
+    }
+}
+
+/* Gives a configuration one run of three epochs, the later ones of `seconds` and 2 * `seconds`. */
+static struct gnn_run_record *give_run(struct gnn_paper_figure *figure, uint32_t cell, double seconds)
+{
+    struct gnn_figure_cell *const c = &figure->cells[cell];
+    struct gnn_run_record *const run = calloc(1, sizeof *run);
+    assert_non_null(run);
+    assert_in_range(cell, 0, figure->job->count - 1);
+    fake_run(run, "null", seconds, 3, 1);
+    run->epochs[2].wall_ns *= 2;
+    c->runs = run;
+    c->run_count = 1;
+    return run;
+}
+
+static char *table_of(const struct gnn_paper_figure *figure)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    gnn_figure_table(figure, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void expect_csv(const struct gnn_paper_figure *figure, const char *dir, const char *expected)
+{
+    struct gnn_err err = {0};
+    must(gnn_figure_csv(figure, dir, &err), &err);
+    struct process_result r = process_shell("cat %s/fig.csv", dir);
+    assert_string_equal(r.out, expected);
+    process_free(&r);
+}
+
+/* A has widths 8, 128, 16 and B 8, 16, each with three seeds, whose widths are neighbours: configurations 0 to 8 and
+ * 9 to 14. */
+static void rows_are_configurations(void **state)
+{
+    struct gnn_paper_figure *figure = NULL;
+    struct gnn_err err = {0};
+    must(open_text(*state,
+                   CELLS ABOUT "y = first, epoch_s@2, twice, runs\nlayout = across\nrows = series, dim\norder = dim "
+                               "desc\nover = seed\n[metrics]\nfirst = epoch_s@0 * 100 / 115\ntwice = 2 * first\n",
+                   &figure, &err),
+         &err);
+    for (uint32_t seed = 0; seed < 3; seed++) {
+        give_run(figure, 3 * seed, 1 + seed);      /* A, 8 */
+        give_run(figure, 3 * seed + 1, 10 + seed); /* A, 128 */
+    }
+    give_run(figure, 2, 20)->status = GNN_RUN_OOM; /* A, 16: the epochs before the end have their values */
+    give_run(figure, 5, 22);
+    give_run(figure, 9, 5)->valid = 0; /* B, 8 */
+    char *const table = table_of(figure);
+    assert_string_equal(table, "\n| series | dim | first | epoch_s@2 | twice | runs |\n|---|---|---|---|---|---|\n"
+                               "| A | 128 | 11 (10 to 12) | 22 (20 to 24) | 22 (20 to 24) | 3 |\n"
+                               "| A | 16 | 21 (20 to 22), 1 not run | 42 (40 to 44), 1 not run | 42 (40 to 44), 1 not "
+                               "run | 1 |\n"
+                               "| B | 16 | not run | not run | not run | not run |\n"
+                               "| A | 8 | 2 (1 to 3) | 4 (2 to 6) | 4 (2 to 6) | 3 |\n"
+                               "| B | 8 | invalid | invalid | invalid | 0 |\n");
+    free(table);
+    expect_csv(figure, *state,
+               "series,x,dim,status,runs,first,first_least,first_most,first_published,first_source,epoch_s@2,"
+               "epoch_s@2_least,epoch_s@2_most,epoch_s@2_published,epoch_s@2_source,twice,twice_least,twice_most,"
+               "twice_published,twice_source,runs,runs_least,runs_most,runs_published,runs_source\n"
+               "A,,128,ok,3,11,10,12,,,22,20,24,,,22,20,24,,,3,3,3,,\n"
+               "A,,16,ok,2,21,20,22,,,42,40,44,,,42,40,44,,,1,1,1,,\n"
+               "B,,16,not run,0,,,,,,,,,,,,,,,,,,,,\n"
+               "A,,8,ok,3,2,1,3,,,4,2,6,,,4,2,6,,,3,3,3,,\n"
+               "B,,8,invalid,0,,,,,,,,,,,,,,,,0,0,0,,\n");
+    (void)snprintf(figure->about.average, sizeof figure->about.average, "mean");
+    give_run(figure, 8, 27);
+    const struct gnn_figure_value mean = gnn_figure_value_at(figure, "first", 0, figure->cells[8].at);
+    assert_float_equal(mean.median, 23, 1e-6);
+    assert_float_equal(mean.most, 27, 1e-6);
+    char caption[2000];
+    gnn_figure_caption(figure, caption, sizeof caption);
+    must_show(caption, "Mean and range over seed. One run per configuration");
+    gnn_figure_close(figure);
+}
+
+/* A key that names no row multiplies the columns; a column or row without anything is left out. */
+static void other_keys_are_columns(void **state)
+{
+    struct gnn_paper_figure *figure = NULL;
+    struct gnn_err err = {0};
+    must(
+        open_text(*state,
+                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\n[A]\nsystem = null\ndim = "
+                  "16, 8\n[B]\nsystem = null\ndim = 8\nhidden = 32\n" ABOUT
+                  "y = epoch_s@1, over_a, over_a@1\nlayout = across\nrows = dim\nfacets = hidden\norder = dim, hidden "
+                  "desc\n[metrics]\nover_a = epoch_s / epoch_s@1[A, hidden=256]\nof_a = epoch_s / epoch_s[A]\n[holds]\n"
+                  "slower = over_a[B] > 1\nequal = of_a@1[A] = 1\n",
+                  &figure, &err),
+        &err);
+    static const struct gnn_tolerances tolerances = {.about = 1.25, .flat = 1.15, .noise = 1.02};
+    struct gnn_figure_verdicts verdicts = {.held = 0};
+    give_run(figure, 1, 2);
+    give_run(figure, 2, 6);
+    char *const table = table_of(figure);
+    assert_string_equal(
+        table, "\n| dim | hidden=256: A: epoch_s@1 | hidden=256: A: over_a | hidden=256: A: over_a@1 | hidden=32: B: "
+               "epoch_s@1 | hidden=32: B: over_a | hidden=32: B: over_a@1 |\n|---|---|---|---|---|---|---|\n"
+               "| 8 | 2 | 1.5 | 1 | 6 | 4.5 | 3 |\n| 16 | not run | not run | not run |  |  |  |\n");
+    free(table);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    must(gnn_figure_judge(figure, &tolerances, out, &verdicts, &err), &err);
+    assert_int_equal(fclose(out), 0);
+    must_show(text, "holds           slower: over_a[B] > 1\n      judged: 1\n      hidden=32, dim=8: 4.5 > 1");
+    must_show(text, "not measurable  equal"); /* epoch 1 over the median would be no ratio */
+    free(text);
+    gnn_figure_verdicts_close(&verdicts);
+    gnn_figure_close(figure);
+}
+
+/* Repetitions and values of the key count alike; without `over` the first configuration of a place is shown. */
+static void values_over_a_key_are_pooled(void **state)
+{
+    struct gnn_paper_figure *figure = NULL;
+    struct gnn_err err = {0};
+    const uint32_t at[GNN_AXES_MAX] = {0};
+    must(open_text(*state, CELLS ABOUT "x = dim\ny = epoch_s@1\nover = seed\n", &figure, &err), &err);
+    for (uint32_t seed = 0; seed < 3; seed++)
+        give_run(figure, 3 * seed, 1 + seed * seed);
+    struct gnn_figure_value found = gnn_figure_value_at(figure, "epoch_s@1", 0, at);
+    assert_float_equal(found.median, 2, 1e-6);
+    assert_float_equal(found.least, 1, 1e-6);
+    assert_float_equal(found.most, 5, 1e-6);
+    assert_int_equal(found.runs, 3);
+    assert_int_equal(found.lost, 0);
+    assert_float_equal(gnn_figure_value_at(figure, "runs", 0, at).median, 3, 0);
+    figure->about.over[0] = '\0';
+    found = gnn_figure_value_at(figure, "epoch_s@1", 0, at);
+    assert_float_equal(found.most, 1, 1e-6);
+    assert_int_equal(found.runs, 1);
+    gnn_figure_close(figure);
+}
+
+/* As many as a figure may have, and one more. */
+static void limits_are_large_enough(void **state)
+{
+    struct gnn_paper_figure *figure = NULL;
+    for (int series = 32; series < 34; series++) {
+        char text[4096] = "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\nsystem = null\n";
+        struct gnn_err err = {0};
+        for (int s = 0; s < series; s++)
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text), "[S%d]\ndim = 8\n", s);
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                       ABOUT "y = epoch_s\nlayout = across\nrows = series\n");
+        const enum gnn_status status = open_text(*state, text, &figure, &err);
+        assert_int_equal(status, series == 32 ? GNN_OK : GNN_EUSAGE);
+        if (status == GNN_OK)
+            gnn_figure_close(figure);
+        else
+            must_show(err.message, "more than 32 series");
+    }
+}
+
+static int make_dir(void **state)
+{
+    *state = process_temp_dir();
+    return *state == NULL;
+}
+
+static int remove_dir(void **state)
+{
+    process_remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(rows_are_configurations, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(other_keys_are_columns, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(values_over_a_key_are_pooled, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(limits_are_large_enough, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
