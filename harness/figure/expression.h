@@ -5,8 +5,10 @@
  *   over_b = epoch_s / epoch_s[B]
  *
  * An expression (predicate.h) is evaluated for each run. A metric without brackets is one of that run (metric.h), or
- * defined above. With brackets it is the value of that series in the same place of the figure. sampler_s@0 takes each
- * metric of an epoch in it from epoch 0; it is unknown if a metric in brackets names no epoch itself. */
+ * defined above. With brackets it is the value of that series in the same place of the figure.
+ *
+ * The name sampler_s@0 takes each metric of an epoch in it from epoch 0. Its value is unknown if a metric in brackets
+ * has no epoch of its own. */
 #ifndef GNN_FIGURE_EXPRESSION_H
 #define GNN_FIGURE_EXPRESSION_H
 

@@ -580,7 +580,7 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
     if (figure->about.over[0] != '\0' &&
         (!is_key_of(figure->job, figure->about.over) || gnn_figure_key(figure, figure->about.over) != GNN_KEYS_MAX))
-        return gnn_fail(err, GNN_EUSAGE, "%s: over = %s: expected a key of the configurations that is no axis", path,
+        return gnn_fail(err, GNN_EUSAGE, "%s: over = %s: expected a key of the configurations, but not an axis", path,
                         figure->about.over);
     GNN_TRY(gnn_figure_read_order(figure, err));
     gnn_figure_values(figure, &source);

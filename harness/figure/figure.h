@@ -20,9 +20,11 @@
  *   `x`, `facets`              Option names: the x axis, and the axes that have a panel per value.
  *   `x_keys`                   Option names that set x, if series have different ones.
  *   `y`                        Metrics (metric.h, or of [metrics]); the first is drawn.
- *   `layout`                   Value "across": one table with a row for each configuration and a column for each metric.
- *   `rows`                     The columns that name a row of it: "series" and option names, which become axes.
- *   `order`                    Its order: "series" or axes, each with "asc" or "desc" behind it. Commas separate them.
+ *   `layout`                   Value "across": one table with a column for each metric.
+ *   `rows`                     What names a row of it: "series" and option names, which become axes. Series and axes
+ *                              that are not in `rows` multiply the columns.
+ *   `order`                    Order of the rows: "series" or axes, each with "asc" or "desc" behind it. Commas separate
+ *                              them.
  *   `over`                     Option name, which is no axis: values are taken over the runs with all its values.
  *   `average`                  Value "mean": of several runs the mean is shown, not the median.
  *   `x_label`, `y_label`       Labels of the axes.
@@ -37,7 +39,8 @@
  *   `scale`                    Scale if the user gives none: "1/100".
  *   `scaled`                   Parameters of systems that are sizes at the paper's scale.
  *   `measured_by`              Value "fio": see below.
- *   `import`                   Options of `oocgnn prepare --from DIR` that import the dataset. A section may have its own.
+ *   `import`                   Options of `oocgnn prepare --from DIR` that import the dataset. It may also be in a
+ *                              section.
  *
  * With `measured_by = fio`, a section is a job of fio, not a run of a system. Its keys are fio's own, with several
  * values of one between bars. It reads a file that fio writes first (fio_cells.h). It is always measured on this
@@ -58,10 +61,8 @@
 #include "harness/run/sweep/job_file.h"
 
 enum { GNN_FIGURE_SERIES_MAX = 32, GNN_FIGURE_METRICS_MAX = 32, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
-enum {
-    GNN_KEY_SERIES = -1,
-    GNN_KEYS_MAX = GNN_AXES_MAX + 1
-}; /* a key of a place: its series, or the number of an axis */
+/* A key is the number of an axis, or GNN_KEY_SERIES. */
+enum { GNN_KEY_SERIES = -1, GNN_KEYS_MAX = GNN_AXES_MAX + 1 };
 
 /* Shapes of pictures. "bars" and "lines" show the first metric over x, with a panel for each combination of the facets.
  * "heat" does so with a row per series, and the value as a colour. "classes" has a bar for each metric of y, labelled

@@ -10,16 +10,16 @@
 #include <stdio.h>
 
 /* Prints a table for each metric, with a row for each series and combination of facets, and a column for each value of
- * x. With `layout = across` there is one table with a row for each configuration and a column for each metric. Published
- * values are in brackets. */
+ * x. With `layout = across` there is one table with a column for each metric. Published values are in brackets. */
 void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out);
 
 /* Prints why configurations ran out of memory: one line for each distinct reason, with the configurations that have it.
  * Reasons that differ only in their numbers are one. Prints nothing if no configuration ran out of memory. */
 void gnn_figure_reasons(const struct gnn_paper_figure *figure, FILE *out);
 
-/* Writes DIR/ID.csv with one row per configuration, in the order of the table: each metric with its minimum and
- * maximum, the published value and its source. Returns GNN_EPERM, GNN_ENOSPC or GNN_EIO if the file cannot be written. */
+/* Writes DIR/ID.csv with one row per configuration, in the order of the table. A row has each metric with its minimum
+ * and maximum, the published value and its source. Returns GNN_EPERM, GNN_ENOSPC or GNN_EIO if the file cannot be
+ * written. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir,
                                               struct gnn_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `oocgnn figure` over files with metrics of their own, one table for all of them, and medians over seeds: from the file
- * through real runs to the table and the CSV. */
+/* `oocgnn figure` over files with metrics of their own, one table for all of them, and medians over seeds: from the
+ * file through runs to the table and the CSV. */
 #include "tests/support/figures.h"
 #include "tests/support/must.h"
 

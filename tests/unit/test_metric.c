@@ -144,7 +144,9 @@ static void each_metric_is_of_its_epoch(void **state)
     assert_float_equal(gnn_metric_at(&run, "epoch_s", 1), 2, 1e-9);
     assert_float_equal(gnn_metric_at(&run, "epoch_s@0", 1), 1.15, 1e-9);
     assert_float_equal(gnn_metric_at(&run, "first_epoch_s", 1), 1.15, 1e-9);
-    must(gnn_kv_set(&run.config, "profile-set", "storage.read_iops_x=1/s,storage.read_iops=3000/s,storage.stripe=1", &err), &err);
+    must(gnn_kv_set(&run.config, "profile-set", "storage.read_iops_x=1/s,storage.read_iops=3000/s,storage.stripe=1",
+                    &err),
+         &err);
     expect(&run, "profile.storage.read_iops", 3000);
     expect(&run, "profile.storage.write_iops", 28000);
     run.profile[0] = '\0';
