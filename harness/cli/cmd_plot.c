@@ -35,8 +35,8 @@ static const struct gnn_option plot_table[] = {
     OPTION("x", TEXT, x, "memory", .unit = "OPTION",
            .help = "Option of `oocgnn run`, or parameter SYSTEM.NAME, along the x axis"),
     OPTION("y", TEXT, y, "epoch_s", .unit = "METRIC,...",
-           .help = "Metrics, such as epoch_s, read_gib, io_wait_pct or accuracy_pct; the first is drawn, the table and the CSV "
-                   "file have all"),
+           .help = "Metrics, such as epoch_s, read_gib, io_wait_pct or accuracy_pct; the first is drawn, the table and "
+                   "the CSV file have all"),
     OPTION("series", TEXT, series, "system", .unit = "OPTION,...",
            .help = "Options that make a series: one for each combination of their values"),
     OPTION("facet", TEXT, facet, "", .unit = "OPTION,...",

@@ -22,8 +22,9 @@ struct gnn_runs_request {
 /* Makes the figure. Runs with equal values of all keys repeat each other: the figure has their median and range. Takes
  * all runs over and frees `runs` (count), also on an error.
  *
- * Returns GNN_EUSAGE if a key or metric does not exist, if there are too many series, panels or values, or if runs that
- * would repeat each other differ in anything but the seed. The message names the option, and conditions to choose. */
+ * Returns GNN_EUSAGE if a key or metric does not exist, or if there are too many series, panels or values. Also if runs
+ * that would repeat each other differ in anything but the seed. The message names the option, and conditions to
+ * choose. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_of_runs(struct gnn_run_record *runs, uint32_t count,
                                                   const struct gnn_runs_request *request, struct gnn_paper_figure **out,
                                                   struct gnn_err *err);

@@ -186,7 +186,9 @@ static void repetitions_are_a_median_and_a_range(void **state)
     expect_file(p, "epoch_s-reads-over-memory.csv",
                 PARTS("series,memory,batch,status,runs,epoch_s,epoch_s_least,epoch_s_most,",
                       "\npygplus,32M,10,ok,3,7.2,6.6,7.8,", "\nginex,32M,25,OOM,0,,,,"));
-    expect_file(p, "epoch_s-reads-over-memory.md",
+    expect_file(p,
+                "epoch_s-reads-over-memory"
+                ".md",
                 PARTS("epoch_s over memory\n\nMeasured world, ", "\nOut of memory:\n"));
     expect_file(p, "epoch_s-reads-over-memory.gp",
                 PARTS("heading = \"epoch_s over memory\"\n", "caption_lines = 2\n", "logarithmic = 1\n",
@@ -278,8 +280,10 @@ static void files_go_where_they_are_named(void **state)
                       "my.plots/time.svg && ls my.plots && cat my.plots/time.gp",
                       p->dir, p->program, p->db);
     process_expect_all(&r, 0,
-                       PARTS("my.plots/time.", "time.csv\n", "time.md\n", "heading = \"A title\"", "xlabel = \"limit\"",
-                             "ylabel = \"time\""));
+                       PARTS("my.plots/time.", "time.csv\n",
+                             "time."
+                             "md\n",
+                             "heading = \"A title\"", "xlabel = \"limit\"", "ylabel = \"time\""));
     process_free(&r);
     r = process_shell("cd %s && PATH=/nonexistent %s plot --db %s --facet batch --out new/deep; /bin/ls new/deep",
                       p->dir, p->program, p->db);
