@@ -43,6 +43,8 @@ static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WOR
 
 /* What stands for "not given". */
 #define OF_THE_FIGURE "from the figure"
+#define USUAL_DB "figures.db or that of FILE"
+#define USUAL_DATA "data or that of FILE"
 
 #define OPTION(...) GNN_OPTION(figure_config, __VA_ARGS__)
 
@@ -74,8 +76,10 @@ static const struct gnn_option figure_table[] = {
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "RUNS",
            .help = "Simulated runs at a time"),
     OPTION("any-build", BOOL, any_build, "no", .help = "Also use recorded runs of other builds"),
-    OPTION("db", TEXT, db, "figures.db", .unit = "FILE", .help = "Database of the runs"),
-    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "Directory of the datasets for the measured world"),
+    OPTION("db", TEXT, db, USUAL_DB, .unit = "FILE",
+           .help = "Database of the runs"),
+    OPTION("data", TEXT, data_dir, USUAL_DATA, .unit = "DIR",
+           .help = "Directory of the datasets for the measured world"),
     OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "Directory of pictures, CSV files and captions"),
     {.name = NULL},
 };
@@ -102,9 +106,10 @@ struct figures {
     const char *change, *change_profile; /* of --sensitivity while a figure is made with it; NULL: none */
     struct gnn_tolerances tolerances;
     struct gnn_figure_met met;
-    struct gnn_kv_list fix; /* every --fix */
-    uint32_t scale_divisor; /* 0: each figure's own */
-    struct gnn_err err;     /* of a file that was looked at */
+    struct gnn_kv_list fix;            /* every --fix */
+    uint32_t scale_divisor;            /* 0: each figure's own */
+    const char *own_db, *own_data_dir; /* NULL: not given */
+    struct gnn_err err;                /* of a file that was looked at */
 };
 
 /* ---- files ---- */
@@ -141,9 +146,33 @@ static enum gnn_status find_files(struct figures *f, struct gnn_err *err)
     return gnn_fail(err, GNN_ENOENT, "no figures found: they are in experiments/papers of the source tree");
 }
 
-static enum gnn_status find_figure(const struct figures *f, const char *id, struct found **out, struct gnn_err *err)
+/* Takes a file that is named by its path: with a '/', or the ending of a figure. */
+static enum gnn_status add_path(struct figures *f, const char *path, struct found **out, struct gnn_err *err)
+{
+    const char *const slash = strrchr(path, '/'), *const name = slash != NULL ? slash + 1 : path;
+    const char *const dot = strrchr(name, '.');
+    GNN_TRY(gnn_cli_check_file("figure", path, "`oocgnn figure --list` has the names of the supplied figures", err));
+    if (f->found_count == IDS_MAX || strlen(path) >= PATH_BYTES)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d figures, or too long a path", path, IDS_MAX);
+    struct found *const found = &f->found[f->found_count++];
+    (void)snprintf(found->id, sizeof found->id, "%.*s", (int)(dot != NULL ? dot - name : (ptrdiff_t)strlen(name)),
+                   name);
+    (void)snprintf(found->path, sizeof found->path, "%s", path);
+    *out = found;
+    return gnn_figure_about(path, &found->about, err);
+}
+
+static bool is_path(const char *id)
+{
+    const size_t length = strlen(id);
+    return strchr(id, '/') != NULL || (length > 4 && strcmp(id + length - 4, ".ini") == 0);
+}
+
+static enum gnn_status find_figure(struct figures *f, const char *id, struct found **out, struct gnn_err *err)
 {
     struct gnn_near_miss near;
+    if (is_path(id))
+        return add_path(f, id, out, err);
     gnn_near_miss_start(&near, id);
     for (uint32_t i = 0; i < f->found_count; i++) {
         if (strcmp(f->found[i].id, id) == 0) {
@@ -152,8 +181,8 @@ static enum gnn_status find_figure(const struct figures *f, const char *id, stru
         }
         gnn_near_miss_offer(&near, f->found[i].id);
     }
-    return gnn_fail(err, GNN_EUSAGE, "no figure \"%s\"; `oocgnn figure --list` has them%s", id,
-                    gnn_near_miss_text(&near));
+    return gnn_fail(err, GNN_EUSAGE, "no figure \"%s\"; `oocgnn figure --list` has them, ./%s.ini names a file%s", id,
+                    id, gnn_near_miss_text(&near));
 }
 
 /* NULL: there are no published values of this paper. */
@@ -161,6 +190,8 @@ static const char *find_published(const char *paper, char *path, size_t path_byt
 {
     struct gnn_data_dirs dirs;
     gnn_published_dirs(&dirs);
+    if (paper[0] == '\0')
+        return NULL;
     for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
         (void)snprintf(path, path_bytes, "%s/%s.csv", *dir, paper);
         if (access(path, F_OK) == 0)
@@ -177,6 +208,8 @@ static enum gnn_status open_figure(const struct figures *f, const struct found *
                                            .scale_divisor = scale_divisor,
                                            .db = f->config.db,
                                            .data_dir = f->config.data_dir,
+                                           .own_db = f->own_db,
+                                           .own_data_dir = f->own_data_dir,
                                            .fix = &f->fix,
                                            .variants = f->variants,
                                            .change = f->change,
@@ -242,6 +275,17 @@ static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_fig
     return drawn == GNN_OK ? GNN_OK : gnn_fail(err, drawn, "%s", trouble.message);
 }
 
+enum { SOURCE_BYTES = 2 * GNN_FIGURE_LINE + 8 };
+
+/* Returns " (paper, place)", or "" for a figure of no paper. */
+static const char *source_of(const struct found *found, char text[SOURCE_BYTES])
+{
+    text[0] = '\0';
+    if (found->about.paper[0] != '\0')
+        (void)snprintf(text, SOURCE_BYTES, " (%s, %s)", found->about.paper, found->about.place);
+    return text;
+}
+
 /* Writes what is said of a figure to a Markdown file beside its picture, for the page of `oocgnn report --figures`:
  * title, caption, reasons of configurations that ran out of memory, and which of the paper's findings hold. figure is
  * NULL if it is not available. */
@@ -249,14 +293,14 @@ static enum gnn_status write_words(const struct figures *f, const struct found *
                                    const struct gnn_paper_figure *figure, const char *caption, const char *findings,
                                    struct gnn_err *err)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], source[SOURCE_BYTES];
     GNN_TRY(gnn_make_dirs(f->config.out_dir, err));
     (void)snprintf(path, sizeof path, "%s/%s.md", f->config.out_dir, figure != NULL ? figure->file : found->id);
     FILE *const out = fopen(path, "we");
     if (out == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
                         "%s: %s; --out names another folder", path, strerror(errno));
-    (void)fprintf(out, "%s (%s, %s)\n\n%s\n", found->about.title, found->about.paper, found->about.place, caption);
+    (void)fprintf(out, "%s%s\n\n%s\n", found->about.title, source_of(found, source), caption);
     if (figure != NULL)
         gnn_figure_reasons(figure, out);
     (void)fputs(findings, out);
@@ -304,7 +348,8 @@ static enum gnn_status judge_figure(struct figures *f, const struct found *found
 
 static void print_heading(const struct found *found)
 {
-    (void)printf("## %s: %s (%s, %s)\n", found->id, found->about.title, found->about.paper, found->about.place);
+    char source[SOURCE_BYTES];
+    (void)printf("## %s: %s%s\n", found->id, found->about.title, source_of(found, source));
 }
 
 /* Notes why a figure is incomplete. */
@@ -648,8 +693,19 @@ static enum gnn_status check_outputs(const struct figures *f, struct gnn_err *er
     return gnn_cli_check_out_dir("--out", f->config.out_dir, err);
 }
 
+/* Replaces the words for "not given" by the usual name. Returns NULL then, else the text. */
+static const char *settle(char text[GNN_TEXT_MAX], const char *words, const char *usual)
+{
+    if (strcmp(text, words) != 0)
+        return text;
+    (void)snprintf(text, GNN_TEXT_MAX, "%s", usual);
+    return NULL;
+}
+
 static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_err *err)
 {
+    f->own_db = settle(f->config.db, USUAL_DB, "figures.db");
+    f->own_data_dir = settle(f->config.data_dir, USUAL_DATA, "data");
     GNN_TRY(gnn_db_check_name(f->config.db, err));
     if (strcmp(f->config.scale, OF_THE_FIGURE) != 0)
         GNN_TRY(take_scale(f, err));
@@ -713,10 +769,11 @@ static enum gnn_status take_fix(void *ctx, const char *word, struct gnn_err *err
 int gnn_cmd_figure(int argc, char **argv)
 {
     static const struct gnn_command_line line = {
-        .usage = "usage: oocgnn figure ID... [OPTION...]\n       oocgnn figure --list | --all [OPTION...]\n\n"
+        .usage = "usage: oocgnn figure ID|FILE.ini... [OPTION...]\n       oocgnn figure --list | --all [OPTION...]\n\n"
                  "Reproduces a figure of a paper. Runs the configurations that have no record yet, prints the table,\n"
                  "draws PNG, SVG and PDF with their CSV, and checks which of the paper's findings hold.\n"
-                 "An interrupted command continues where it stopped when it is repeated.\n\n",
+                 "An interrupted command continues where it stopped when it is repeated.\n"
+                 "FILE.ini is a figure of your own: a job file of `oocgnn sweep` with a section [figure].\n\n",
         .table = figure_table,
         .words = GNN_HELP_FIGURES,
         .word = take_id,

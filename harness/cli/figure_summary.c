@@ -5,6 +5,7 @@
 
 struct gnn_paper *gnn_papers_find(struct gnn_papers *papers, const char *name)
 {
+    name = name[0] != '\0' ? name : "own";
     for (uint32_t i = 0; i < papers->count; i++)
         if (strcmp(papers->of[i].name, name) == 0)
             return &papers->of[i];

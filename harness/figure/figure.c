@@ -8,6 +8,7 @@
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/order.h"
+#include "harness/figure/own.h"
 #include "harness/figure/values.h"
 #include "harness/run/machine.h"
 #include "harness/run/sweep/grid.h"
@@ -60,8 +61,12 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
     bool drawn = about->missing[0] != '\0';
     for (const char *const *chart = gnn_figure_charts; *chart != NULL; chart++)
         drawn = drawn || strcmp(*chart, about->chart) == 0;
-    if (about->paper[0] == '\0' || about->title[0] == '\0' || about->place[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "%s: [figure] needs paper, place and title", gnn_ini_name(ini));
+    if (about->title[0] == '\0' || (about->paper[0] == '\0') != (about->place[0] == '\0'))
+        return gnn_fail(err, GNN_EUSAGE, "%s: [figure] needs a title, and for a figure of a paper paper and place",
+                        gnn_ini_name(ini));
+    if (about->paper[0] == '\0' && (about->scale[0] != '\0' || about->scaled[0] != '\0'))
+        return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has a scale, but no paper: write scale and sizes to [global]",
+                        gnn_ini_name(ini));
     if (!drawn)
         return gnn_fail(err, GNN_EUSAGE,
                         "%s: chart \"%s\" is none of bars, lines, heat, classes, cdf, time, accuracy, table",
@@ -260,7 +265,8 @@ static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t numb
     char value[GNN_TEXT_MAX];
     struct gnn_figure_cell *const cell = &figure->cells[number];
     const struct gnn_job_cell *const job_cell = &figure->job->cells[number];
-    GNN_TRY(add_series(figure, job_cell->section, "", &cell->series, err));
+    GNN_TRY(add_series(figure, figure->own ? gnn_own_series(figure->job, number) : job_cell->section, "", &cell->series,
+                       err));
     figure->series[cell->series].has_cells = true;
     cell->trains = trains(job_cell);
     for (uint32_t a = 0; a < figure->axis_count; a++) {
@@ -445,15 +451,19 @@ static enum gnn_status keep_cells(const struct gnn_paper_figure *figure, const s
     return gnn_fail(err, GNN_EUSAGE, "%s: no configuration has all values of --fix; remove one", figure->id);
 }
 
-/* Puts where runs go and how large they are over what the file says. */
+/* Puts where runs go and how large they are over what the file says; over that of an own figure only what is asked. */
 static enum gnn_status place_options(const struct gnn_paper_figure *figure, const struct gnn_figure_setup *setup,
                                      struct gnn_kv_list *overrides, struct gnn_err *err)
 {
     char scale[32];
-    (void)snprintf(scale, sizeof scale, "1/%u", figure->scale_divisor);
-    GNN_TRY(gnn_kv_set(overrides, "db", setup->db, err));
-    GNN_TRY(gnn_kv_set(overrides, "data", setup->data_dir, err));
-    return gnn_kv_set(overrides, "scale", scale, err);
+    const char *const db = figure->own ? setup->own_db : setup->db;
+    const char *const data_dir = figure->own ? setup->own_data_dir : setup->data_dir;
+    (void)snprintf(scale, sizeof scale, "1/%u", figure->own ? setup->scale_divisor : figure->scale_divisor);
+    if (db != NULL)
+        GNN_TRY(gnn_kv_set(overrides, "db", db, err));
+    if (data_dir != NULL)
+        GNN_TRY(gnn_kv_set(overrides, "data", data_dir, err));
+    return figure->own && setup->scale_divisor == 0 ? GNN_OK : gnn_kv_set(overrides, "scale", scale, err);
 }
 
 /* Reads the cases of the file, and of them those that are a part of what is fixed. */
@@ -492,7 +502,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
             set_up_cell(figure, &figure->job->cells[i], setup);
         GNN_TRY(place_cell(figure, i, err));
     }
-    return GNN_OK;
+    return figure->own ? gnn_own_check_places(figure, err) : GNN_OK;
 }
 
 /* ---- predicates ---- */
@@ -552,7 +562,8 @@ static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const st
 static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struct gnn_figure_setup *setup,
                                     struct gnn_err *err)
 {
-    figure->scale_divisor = setup->scale_divisor != 0 ? setup->scale_divisor : 1;
+    figure->own = figure->about.paper[0] == '\0';
+    figure->scale_divisor = setup->scale_divisor != 0 && !figure->own ? setup->scale_divisor : 1;
     figure->by_fio = figure->about.measured_by[0] != '\0';
     figure->own_setup = setup->scale_divisor == 0 && (figure->by_fio || setup->world == GNN_WORLD_SIMULATED);
     if (setup->scale_divisor != 0 || figure->about.scale[0] == '\0')
@@ -574,7 +585,8 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
     figure->has_variants = setup->variants != NULL && !figure->by_fio;
     if (figure->has_variants)
         GNN_TRY(add_variants(figure, gnn_ini_name(setup->variants), err));
-    GNN_TRY(read_series(figure, ini, err));
+    if (!figure->own)
+        GNN_TRY(read_series(figure, ini, err));
     GNN_TRY(open_cells(figure, path, setup, err));
     if (figure->job->count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);

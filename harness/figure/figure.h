@@ -15,7 +15,8 @@
  *
  * Keys of [figure]:
  *
- *   `paper`, `place`, `title`  Required. A place is "Figure 8".
+ *   `title`                    Required.
+ *   `paper`, `place`           Required for a figure of a paper. A place is "Figure 8".
  *   `chart`                    Shape of the picture (gnn_figure_charts).
  *   `x`, `facets`              Option names: the x axis, and the axes that have a panel per value.
  *   `x_keys`                   Option names that set x, if series have different ones.
@@ -48,6 +49,10 @@
  *
  * A section with `trains = yes` is real training, on this machine and its processors, in every world. Its series takes
  * the accuracy of each epoch from this run, and all other metrics from its other run.
+ *
+ * A figure without a paper is the user's own. Its runs are exactly those that `oocgnn sweep` makes of the file: scale,
+ * sizes, world, database and directory of the datasets are in the file, and nothing is divided. A section with several
+ * systems has a series for each (own.h).
  *
  * Sizes are those of the paper. At another scale, memory, swap, batch and the parameters in `scaled` are divided, as
  * for a preset. Whole epochs are run if the file has a part of one. `at = 10` in a section is its position on the x
@@ -145,8 +150,9 @@ struct gnn_figure_setup {
     enum gnn_world_kind world; /* measured: on this machine, with the profile's compute as a model */
     uint32_t scale_divisor;    /* 0: the figure's own scale, else 1 if it has none */
     const char *db, *data_dir;
-    const char *published_path;     /* file of the paper's values; NULL: none */
-    const struct gnn_ini *variants; /* overlays of every run, gnn_job_options; fio's jobs ignore them. NULL: none */
+    const char *own_db, *own_data_dir; /* the same for the user's own figure; NULL: those of its file */
+    const char *published_path;        /* file of the paper's values; NULL: none */
+    const struct gnn_ini *variants;    /* overlays of every run, gnn_job_options; fio's jobs ignore them. NULL: none */
     const char *change, *change_profile; /* --profile-set for runs with that profile; NULL: none */
     const struct gnn_kv_list *fix; /* fixed keys of all runs; excludes predicates of other runs. NULL or empty: none */
 };

@@ -365,6 +365,11 @@ static const char *costs_of(const struct gnn_run_record *run)
     return run->profile[0] != '\0' ? gnn_kv_get(&run->config, "costs") : NULL;
 }
 
+static const char *scale_of(const struct gnn_run_record *run)
+{
+    return gnn_kv_get(&run->config, "scale");
+}
+
 static const char *readahead_of(const struct gnn_run_record *run)
 {
     return gnn_kv_get(&run->environment, "device.readahead_bytes");
@@ -517,7 +522,10 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     if (run->profile[0] != '\0')
         say_assumed(&c, run->profile);
     say_all(&c, figure, ", profile changed: ", changes_of);
-    say(&c, ", scale 1/%u", figure->scale_divisor);
+    if (figure->own)
+        say_all(&c, figure, ", scale ", scale_of);
+    else
+        say(&c, ", scale 1/%u", figure->scale_divisor);
     say_all(&c, figure, ", ", fio_of);
     say_all(&c, figure, ", bytes per read ", read_size_of);
     say_all(&c, figure, ", compute ", compute_of);

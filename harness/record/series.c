@@ -104,7 +104,7 @@ static enum gnn_status list_conditions(const struct gnn_run_record *run, const c
 
 enum gnn_status gnn_run_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
 {
-    return list_conditions(run, "", out, err);
+    return list_conditions(run, "seed", out, err);
 }
 
 /* Fills the lists (count) of the runs; whatever was filled before an error is the caller's to clear. */

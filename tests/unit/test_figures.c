@@ -327,7 +327,7 @@ static void mistakes_are_named(void **state)
         const char *text, *part;
     } cases[] = {
         {"[A]\nsystem = null\n", "has a section [figure]"},
-        {"[figure]\ntitle = t\n", "needs paper, place and title"},
+        {"[figure]\npaper = p\ntitle = t\n", "needs a title, and for a figure of a paper paper and place"},
         {"[figure]\npaper = p\nplace = Figure 1\ntitle = t\nchart = pie\n", "chart \"pie\""},
         {CELLS ABOUT, "has no y"},
         {CELLS ABOUT "y = speed\n", "no metric \"speed\""},
