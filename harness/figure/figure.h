@@ -24,8 +24,8 @@
  *   `layout`                   Value "across": one table with a column for each metric.
  *   `rows`                     What names a row of it: "series" and option names, which become axes. Series and axes
  *                              that are not in `rows` multiply the columns.
- *   `order`                    Order of the rows: "series" or axes, each with "asc" or "desc" behind it. Commas separate
- *                              them.
+ *   `order`                    Order of the rows: "series" or axes, each with "asc" or "desc" behind it. Commas are
+ *                              between them.
  *   `over`                     Option name, which is no axis: values are taken over the runs with all its values.
  *   `average`                  Value "mean": of several runs the mean is shown, not the median.
  *   `x_label`, `y_label`       Labels of the axes.

@@ -105,7 +105,7 @@ static double peak_gib(const struct gnn_run_record *run, const struct gnn_record
 
 static const struct {
     const char *name;
-    gnn_epoch_fn *fn;
+    double (*fn)(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
 } epoch_metrics[] = {
     {"epoch_s", epoch_seconds},
     {"epoch_min", epoch_minutes},
@@ -504,21 +504,6 @@ static double of_epoch(const struct gnn_run_record *run, const struct gnn_record
     return value;
 }
 
-/* The median over the epochs that count and have it. */
-static double over_epochs(const struct gnn_run_record *run, const char *base)
-{
-    double *const values = calloc(run->epoch_count + UINT32_C(1), sizeof *values);
-    uint32_t count = 0;
-    for (uint32_t e = 0; e < run->epoch_count && values != NULL; e++) {
-        const double value = gnn_run_counts_epoch(run, e) ? of_epoch(run, &run->epochs[e], base) : (double)NAN;
-        if (isfinite(value))
-            values[count++] = value;
-    }
-    const double median = count > 0 ? gnn_median(values, count) : (double)NAN;
-    free(values);
-    return median;
-}
-
 /* A number of the machine: of the record's environment or of the profile; NAN: the text is none. */
 static double of_machine(const struct gnn_run_record *run, const char *base)
 {
@@ -556,7 +541,7 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
         return (uint32_t)epoch < run->epoch_count ? of_epoch(run, &run->epochs[epoch], base) : (double)NAN;
     const struct gnn_metric_family *const family = gnn_metric_family(base, &rest);
     const bool of_last = epoch == GNN_EPOCH_LAST || (family != NULL && family->of_last);
-    return of_last ? of_epoch(run, gnn_run_last_epoch(run), base) : over_epochs(run, base);
+    return of_last ? of_epoch(run, gnn_run_last_epoch(run), base) : gnn_run_epoch_median(run, of_epoch, base);
 }
 
 double gnn_metric_of(const struct gnn_run_record *run, const char *name)

@@ -56,6 +56,8 @@ static void sort(struct gnn_paper_figure *figure, uint32_t axis, bool descends)
 /* Reads one key of `order`: "memory desc". */
 static enum gnn_status read_key(struct gnn_paper_figure *figure, char *text, int32_t *key, struct gnn_err *err)
 {
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' '; end--)
+        text[end - 1] = '\0';
     const char *const name = strsep(&text, " "), *const way = text != NULL ? text + strspn(text, " ") : "asc";
     const bool descends = strcmp(way, "desc") == 0;
     *key = gnn_figure_key(figure, name);

@@ -172,7 +172,7 @@ struct pool {
     double values[VALUES_MAX];
     uint32_t count, lost;
     enum gnn_value_state state; /* of the first configuration without a value */
-    const char *word;
+    const char *word;           /* of it; "-": a series that it is compared with has none */
 };
 
 /* Adds the values of a configuration's runs, or else the word in place of them. Of runs that ended without a number,
@@ -182,19 +182,20 @@ static void add_cell(const struct gnn_paper_figure *figure, const char *metric, 
 {
     const bool refused = figure->job->cells[cell - figure->cells].refusal[0] != '\0';
     const uint32_t before = pool->count;
-    enum gnn_value_state state = refused ? GNN_VALUE_WORD : GNN_VALUE_MISSING;
+    enum gnn_value_state state = refused ? GNN_VALUE_WORD : GNN_VALUE_MISSING, found = GNN_VALUE_MISSING;
     const char *word = refused ? "N/A" : cell->run_count == 0 ? "not run" : NULL;
     if (word == NULL && !gnn_metric_of_end(metric))
         word = word_of(&cell->runs[cell->run_count - 1], &state);
-    for (uint32_t r = 0; r < cell->run_count && pool->count < VALUES_MAX; r++)
-        if ((word == NULL || cell->runs[r].status != GNN_RUN_OK) &&
-            gnn_figure_metric_of(figure, &cell->runs[r], metric, cell->at, source, &pool->values[pool->count]) ==
-                GNN_VALUE_KNOWN)
-            pool->count++;
+    for (uint32_t r = 0; r < cell->run_count && pool->count < VALUES_MAX; r++) {
+        if (word != NULL && cell->runs[r].status == GNN_RUN_OK)
+            continue;
+        found = gnn_figure_metric_of(figure, &cell->runs[r], metric, cell->at, source, &pool->values[pool->count]);
+        pool->count += found == GNN_VALUE_KNOWN ? 1 : 0;
+    }
     if (pool->count > before || pool->lost++ > 0)
         return;
-    pool->state = word != NULL ? state : GNN_VALUE_MISSING;
-    pool->word = word != NULL ? word : "unknown";
+    pool->state = word != NULL ? state : found;
+    pool->word = word != NULL ? word : found == GNN_VALUE_MISSING ? "unknown" : "-";
 }
 
 /* The median of the values, their mean, or how many runs there are. */

@@ -22,7 +22,7 @@ struct gnn_figure_value {
     double median, least, most; /* if known; median: the mean with `average = mean` */
     uint32_t runs;
     uint32_t lost;    /* configurations without a number, of those that `over` puts together */
-    const char *word; /* of these: `OOM`, `N/A`, `failed`, `not run`, `not settled`; "": none, or not in the figure */
+    const char *word; /* of these: `OOM`, `N/A`, `failed`, `not run`, ...; "": none, or not in the figure */
 };
 struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
                                             const uint32_t *at);

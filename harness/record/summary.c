@@ -221,12 +221,12 @@ const struct gnn_record_epoch *gnn_run_last_epoch(const struct gnn_run_record *r
     return run->epoch_count > 0 ? &run->epochs[run->epoch_count - 1] : NULL;
 }
 
-double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn)
+double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn, const char *name)
 {
     double *const values = calloc(run->epoch_count + UINT32_C(1), sizeof *values);
     uint32_t count = 0;
     for (uint32_t e = 0; e < run->epoch_count && values != NULL; e++) {
-        const double value = gnn_run_counts_epoch(run, e) ? fn(run, &run->epochs[e]) : (double)NAN;
+        const double value = gnn_run_counts_epoch(run, e) ? fn(run, &run->epochs[e], name) : (double)NAN;
         if (isfinite(value))
             values[count++] = value;
     }
@@ -235,9 +235,9 @@ double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn)
     return median;
 }
 
-static double whole_ns(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+static double whole_ns(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *name)
 {
-    (void)run;
+    (void)run, (void)name;
     const uint64_t ns = gnn_epoch_whole_ns(epoch);
     return ns == GNN_UNKNOWN ? (double)NAN : (double)ns;
 }
@@ -250,7 +250,7 @@ uint64_t gnn_run_first_epoch_ns(const struct gnn_run_record *run)
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run)
 {
     const bool withheld = gnn_run_withholds_times(run) || gnn_run_is_unsettled(run);
-    const double median_ns = withheld ? (double)NAN : gnn_run_epoch_median(run, whole_ns);
+    const double median_ns = withheld ? (double)NAN : gnn_run_epoch_median(run, whole_ns, NULL);
     return isfinite(median_ns) ? (uint64_t)llround(median_ns) : GNN_UNKNOWN;
 }
 

@@ -68,10 +68,10 @@ bool gnn_run_counts_epoch(const struct gnn_run_record *run, uint32_t epoch);
 /* Returns the last epoch that counts, or the last one if none counts. NULL: there is no epoch. */
 const struct gnn_record_epoch *gnn_run_last_epoch(const struct gnn_run_record *run);
 
-/* Returns a quantity of an epoch; NAN: unknown. */
-typedef double gnn_epoch_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
+/* Returns a quantity of an epoch, which may have a name; NAN: unknown. */
+typedef double gnn_epoch_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *name);
 /* Returns the median of a quantity over the epochs that count and have it, or NAN if there is none. */
-double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn);
+double gnn_run_epoch_median(const struct gnn_run_record *run, gnn_epoch_fn *fn, const char *name);
 
 /* The functions below use gnn_epoch_whole_ns. They return GNN_UNKNOWN if times are withheld or not settled. */
 

@@ -162,14 +162,15 @@ static void other_keys_are_columns(void **state)
         open_text(*state,
                   "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\n[A]\nsystem = null\ndim = "
                   "16, 8\n[B]\nsystem = null\ndim = 8\nhidden = 32\n" ABOUT
-                  "y = epoch_s@1, over_a, over_a@1\nlayout = across\nrows = dim\nfacets = hidden\norder = dim, hidden "
-                  "desc\n[metrics]\nover_a = epoch_s / epoch_s@1[A, hidden=256]\nof_a = epoch_s / epoch_s[A]\n[holds]\n"
+                  "y = epoch_s@1, over_a, over_a@1\nlayout = across\nrows = dim\nfacets = hidden\norder = dim , hidden "
+                  "desc\n[metrics]\nover_a = epoch_s / epoch_s@1[A, hidden=256]\nof_a = epoch_s / epoch_s[A]\nof_b = "
+                  "epoch_s / epoch_s[B]\nb_of_a = epoch_s / epoch_s[A, hidden=256]\n[holds]\n"
                   "slower = over_a[B] > 1\nequal = of_a@1[A] = 1\n",
                   &figure, &err),
         &err);
     static const struct gnn_tolerances tolerances = {.about = 1.25, .flat = 1.15, .noise = 1.02};
     struct gnn_figure_verdicts verdicts = {.held = 0};
-    give_run(figure, 1, 2);
+    struct gnn_run_record *const run_of_a = give_run(figure, 1, 2);
     give_run(figure, 2, 6);
     char *const table = table_of(figure);
     assert_string_equal(
@@ -187,6 +188,13 @@ static void other_keys_are_columns(void **state)
     must_show(text, "not measurable  equal"); /* epoch 1 over the median would be no ratio */
     free(text);
     gnn_figure_verdicts_close(&verdicts);
+    const uint32_t *const at = figure->cells[1].at; /* of A: B has nothing there */
+    assert_int_equal(gnn_figure_value_at(figure, "of_a", 0, at).state, GNN_VALUE_KNOWN);
+    assert_int_equal(gnn_figure_value_at(figure, "of_b", 0, at).state, GNN_VALUE_NONE);
+    run_of_a->status = GNN_RUN_OOM;
+    const struct gnn_figure_value found = gnn_figure_value_at(figure, "b_of_a", 1, figure->cells[2].at);
+    assert_int_equal(found.state, GNN_VALUE_WORD);
+    assert_string_equal(found.word, "-");
     gnn_figure_close(figure);
 }
 
