@@ -402,11 +402,11 @@ verdict "README.md does not say that there are $figures figures and tables" $?
 
 read -r rows factor < <(sed -n 's/^The median of |log2| over the \([0-9]*\) ratios .* within a factor of \([0-9.]*\) of .*/\1 \2/p' results/ratios.md)
 readme=$(tr -s '\n ' ' ' <README.md)
-grep -qF "half of $rows published speed-ups are met within a factor of $factor:" <<<"$readme"
-verdict "README.md does not say that half of $rows ratios are within a factor of $factor" $?
+grep -qF "speed-ups differ from $rows published ones by a median factor of $factor;" <<<"$readme"
+verdict "README.md does not say that $rows ratios differ by a median factor of $factor" $?
 read -r near twice null < <(sed -n 's/^The median of .* \([0-9]*\) are within a factor of 1.25, \([0-9]*\) within 2\..* a factor of \([0-9.]*\)\.$/\1 \2 \3/p' results/ratios.md)
 lost=$(grep "^\* At 1, or on the other side" results/ratios.md | grep -o ' : ' | wc -l)
-grep -qF "$near within 1.25, $twice within 2. In $lost there is no difference or the wrong winner. Guessing \"no difference\" gives $null." \
+grep -qF "$near differ by at most 1.25, $twice by at most 2. In $lost there is no difference or the wrong winner. If every speed-up is guessed to be 1, the median factor is $null." \
     <<<"$readme"
 verdict "README.md does not say how many ratios are near ($near, $twice), lost ($lost), and what a guess of 1 gives ($null)" $?
 
