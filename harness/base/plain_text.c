@@ -89,3 +89,40 @@ const char *gnn_text_plain(const char *text, char *out, size_t out_bytes)
         *line = '?';
     return out;
 }
+
+uint32_t gnn_text_lines(const char *text)
+{
+    uint32_t lines = 1;
+    for (; *text != '\0'; text++)
+        lines += *text == '\n' ? 1 : 0;
+    return lines;
+}
+
+uint32_t gnn_text_width(const char *text)
+{
+    uint32_t most = 0;
+    for (size_t length; *text != '\0'; text += length + (text[length] == '\n' ? 1 : 0)) {
+        length = strcspn(text, "\n");
+        most = gnn_max_u32(most, (uint32_t)length);
+    }
+    return most;
+}
+
+uint32_t gnn_text_wrap(char *text, size_t most)
+{
+    char *start = text, *blank = NULL;
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at == ' ')
+            blank = at;
+        if ((size_t)(at - start) >= most && blank != NULL) {
+            *blank = '\n';
+            start = blank + 1;
+            blank = NULL;
+        }
+        if (*at == '\n') {
+            start = at + 1;
+            blank = NULL;
+        }
+    }
+    return gnn_text_lines(text);
+}

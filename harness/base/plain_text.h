@@ -27,4 +27,12 @@ enum { GNN_SHORT_NUMBER_BYTES = 32 };
  * returned unchanged. */
 const char *gnn_text_short_number(const char *value, char out[GNN_SHORT_NUMBER_BYTES]);
 
+/* Breaks a text at blanks, so that no line has more than `most` characters unless a word has. Returns the number of
+ * lines. */
+uint32_t gnn_text_wrap(char *text, size_t most);
+
+/* Return the number of lines of a text, and the characters of its longest line. */
+uint32_t gnn_text_lines(const char *text);
+uint32_t gnn_text_width(const char *text);
+
 #endif

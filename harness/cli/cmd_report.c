@@ -52,7 +52,7 @@ static const struct gnn_option report_table[] = {
            .help = "Print a row for each run, with reads, stages and percentiles; the default for a single run and for "
                    "RUN. Otherwise a row has median and range of all runs of a configuration."),
     OPTION("plot", TEXT, plot_dir, "", .unit = "DIR",
-           .help = "Draw epoch time and stage split into this directory (PNG and SVG)"),
+           .help = "Draw epoch time and stage split into this directory (PNG, SVG and PDF)"),
     OPTION("markdown", BOOL, markdown, "no", .help = "Print a Markdown table"),
     OPTION("json", BOOL, json, "no", .help = "Print one JSON object for each run"),
     OPTION("csv", BOOL, csv, "no",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a figure's values to a data file and a script; the drawing is plots/figure_<chart>.gp's. */
 #include "harness/base/data_dirs.h"
+#include "harness/base/plain_text.h"
 #include "harness/figure/axes.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
@@ -423,25 +424,11 @@ static uint32_t columns_of(const struct gnn_paper_figure *figure, const struct p
     return columns > 0 ? columns : panels->count < 4 ? panels->count : (uint32_t)ceil(sqrt(panels->count));
 }
 
-/* Breaks the caption at blanks before the picture's edge. Returns how many lines it has. */
+/* Breaks the caption before the picture's edge. Returns how many lines it has. */
 static uint32_t wrap(const struct gnn_paper_figure *figure, const struct panels *panels, char *text)
 {
     const uint32_t across = columns_of(figure, panels);
-    const size_t most = ((across == 1 ? PIXELS_ALONE : across * PIXELS_EACH) - 20) / PIXELS_LETTER;
-    size_t line = 0;
-    uint32_t lines = 1;
-    char *blank = NULL;
-    for (char *at = text; *at != '\0'; at++, line++) {
-        if (*at == ' ')
-            blank = at;
-        if (line >= most && blank != NULL) {
-            *blank = '\n';
-            line = (size_t)(at - blank);
-            blank = NULL;
-            lines++;
-        }
-    }
-    return lines;
+    return gnn_text_wrap(text, ((across == 1 ? PIXELS_ALONE : across * PIXELS_EACH) - 20) / PIXELS_LETTER);
 }
 
 /* Returns the place in the registry of the system that all runs of a series are of; GNN_STYLE_NONE: there is none. */

@@ -18,7 +18,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SYSTEMS_MAX = GNN_STYLES, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = GNN_STAGE_PARTS };
+enum {
+    SYSTEMS_MAX = GNN_STYLES,
+    RUNS_MAX = 256,
+    PATH_BYTES = 1024,
+    LINE_CHARACTERS = 140,
+    NAME_CHARACTERS = 24,
+    PARTS = GNN_STAGE_PARTS
+};
 enum { CONDITIONS_BYTES = 4 * GNN_CAPTION_BYTES };
 
 static const char grouped_bars_gp[] =
@@ -100,22 +107,6 @@ static const char *next_part(const char *caption, char part[GNN_CAPTION_BYTES])
     return caption + length + (end != NULL ? 2 : 0);
 }
 
-/* Breaks the caption at a space before the picture's edge. */
-static void wrap(char *text)
-{
-    size_t line = 0;
-    char *space = NULL;
-    for (char *at = text; *at != '\0'; at++, line++) {
-        if (*at == ' ')
-            space = at;
-        if (line >= LINE_CHARACTERS && space != NULL) {
-            *space = '\n';
-            line = (size_t)(at - space);
-            space = NULL;
-        }
-    }
-}
-
 static bool in_all(const struct comparison *comparison, const char *part)
 {
     char other[GNN_CAPTION_BYTES];
@@ -129,6 +120,21 @@ static bool in_all(const struct comparison *comparison, const char *part)
     return all;
 }
 
+/* Whether a series' name has a part of its caption: "hidden 64" is "hidden=64" there, a limit is "memory=64.0 MiB". */
+static bool in_label(const char *label, const char *part)
+{
+    static const char limit[] = "memory limit ";
+    const size_t word = strcspn(part, " ");
+    const bool is_limit = strncmp(part, limit, sizeof limit - 1) == 0;
+    const char *const value = part + (is_limit ? sizeof limit - 1 : word + (part[word] == ' ' ? 1 : 0));
+    const char *const end = strstr(value, " (");
+    char wanted[GNN_CAPTION_BYTES + 2];
+    (void)snprintf(wanted, sizeof wanted, " %.*s=%.*s", (int)word, part,
+                   (int)(end != NULL ? (size_t)(end - value) : strlen(value)), value);
+    const char *const found = strstr(label, wanted);
+    return found != NULL && (found[strlen(wanted)] == '\0' || found[strlen(wanted)] == ' ');
+}
+
 /* Appends the parts of a system's caption that stand in every system's, or those that do not: the first behind
  * `lead`. */
 static void say_parts(struct comparison *out, const struct group *group, bool common, const char *lead)
@@ -136,7 +142,7 @@ static void say_parts(struct comparison *out, const struct group *group, bool co
     char part[GNN_CAPTION_BYTES];
     for (const char *at = group->caption; (at = next_part(at, part)) != NULL;) {
         const size_t used = strlen(out->caption);
-        if (in_all(out, part) != common)
+        if (in_all(out, part) != common || (!common && in_label(group->label, part)))
             continue;
         (void)snprintf(out->caption + used, CONDITIONS_BYTES - used, "%s%s", lead, part);
         lead = ", ";
@@ -194,7 +200,7 @@ static void write_caption(struct comparison *out)
     else
         (void)snprintf(rest, room, ". %u to %u runs of each series.", least, most);
     say_notes(out);
-    wrap(out->caption);
+    (void)gnn_text_wrap(out->caption, LINE_CHARACTERS);
 }
 
 /* The word that stands where a bar would be. */
@@ -261,7 +267,7 @@ static enum gnn_status begin_script(const char *dir, const char *base, const cha
         gnn_gnuplot_string(*out, texts[i][1]);
         (void)fputc('\n', *out);
     }
-    (void)fprintf(*out, "top = %.9g\n", top);
+    (void)fprintf(*out, "top = %.9g\ncaption_lines = %u\n", top, gnn_text_lines(caption));
     return GNN_OK;
 }
 
@@ -475,17 +481,25 @@ static enum gnn_status write_split_data(const struct split *split, const char *d
 
 static void write_clusters(FILE *script, const struct comparison *comparison, const struct split *split)
 {
+    uint32_t stage_width = 0, name_width = 0, name_lines = 1;
+    for (uint32_t b = 0; b < split->bar_count; b++)
+        stage_width = gnn_max_u32(stage_width, gnn_text_width(split->bars[b].stage));
     (void)fprintf(script, "clusters = %u\nright = %.9g\n", comparison->group_count, split->right);
     (void)fprintf(script, "array cluster_names[%u]\narray cluster_middles[%u]\n", comparison->group_count,
                   comparison->group_count);
     for (uint32_t g = 0; g < comparison->group_count; g++) {
         const struct group *group = &comparison->groups[g];
-        char label[sizeof group->label + 32];
-        (void)snprintf(label, sizeof label, group->usable == 0 ? "%s\n%s" : "%s", group->label, missing_word(group));
+        char name[sizeof group->label], label[sizeof group->label + 32];
+        memcpy(name, group->label, sizeof name);
+        (void)gnn_text_wrap(name, NAME_CHARACTERS);
+        (void)snprintf(label, sizeof label, group->usable == 0 ? "%s\n%s" : "%s", name, missing_word(group));
+        name_width = gnn_max_u32(name_width, gnn_text_width(label));
+        name_lines = gnn_max_u32(name_lines, gnn_text_lines(label));
         (void)fprintf(script, "cluster_middles[%u] = %.9g\ncluster_names[%u] = ", g + 1, split->middles[g], g + 1);
         gnn_gnuplot_string(script, label);
         (void)fputc('\n', script);
     }
+    (void)fprintf(script, "stage_width = %u\nname_width = %u\nname_lines = %u\n", stage_width, name_width, name_lines);
 }
 
 static enum gnn_status draw_stage_split(const struct comparison *comparison, const char *dir, struct gnn_err *err)

@@ -8,8 +8,8 @@
 #include "harness/record/styles.h"
 
 /* Draws the runs of one comparison (see gnn_db_comparison), in the colours of their systems. Repetitions of a system
- * are drawn as their median. Creates out_dir and writes epoch-time.{dat,gp,png,svg} and stage-split.{dat,gp,png,svg}.
- * The .gp needs only its .dat, so it can be edited and run again.
+ * are drawn as their median. Creates out_dir and writes epoch-time.{dat,gp,png,svg,pdf} and stage-split with the same
+ * endings. The .gp needs only its .dat, so it can be edited and run again.
  *
  * GNN_EFORMAT: there is nothing to draw, or a series would be empty. GNN_EUSAGE: there are too many runs or series, or
  * runs differ in their inherited memory limit. GNN_ENOTSUP: gnuplot is missing (package gnuplot-nox). Errors of

@@ -201,21 +201,24 @@ static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, 
     return false;
 }
 
-/* Returns true if entry i of its list is part of the label of series s. */
+/* Returns true if entry i of its list is part of the label of series s: two series of its system differ in it, or other
+ * systems do and it is not the value of most series. */
 static bool is_named(const struct labelling *l, uint32_t s, uint32_t i)
 {
     const struct gnn_kv_list *const list = &l->lists[l->first[s]];
     const struct gnn_kv *const pair = &list->items[i];
+    uint32_t unlike = 0;
     if (pair->value == NULL || gnn_kv_get(&l->varied, pair->key) == NULL)
         return false;
-    const bool is_told = IS_ONE_OF(pair->key, told);
     for (uint32_t other = 0; other < l->series; other++) {
-        const bool own = same_system(&l->runs[l->first[s]], &l->runs[l->first[other]]);
-        if ((own || !is_told) && differ(pair->value, counterpart(&l->lists[l->first[other]], list, i)) &&
-            !is_explained(l, s, other, pair->key))
+        if (!differ(pair->value, counterpart(&l->lists[l->first[other]], list, i)) ||
+            is_explained(l, s, other, pair->key))
+            continue;
+        if (same_system(&l->runs[l->first[s]], &l->runs[l->first[other]]))
             return true;
+        unlike++;
     }
-    return false;
+    return !IS_ONE_OF(pair->key, told) && 2 * unlike >= l->series;
 }
 
 static void write_label(const struct labelling *l, uint32_t s, char label[GNN_SERIES_LABEL_BYTES])

@@ -29,8 +29,9 @@ struct gnn_run_series {
  * the option `over`, such as "seed"; "": every option counts. A value that is missing because a run ended early agrees
  * with anything. GNN_ENOMEM.
  *
- * A label is the system and only those options in which the series differ: "NAME hidden=16". Values that a caption has
- * (gnn_run_caption) are in a label only if two series of one system differ in them. */
+ * A label is the system and only those options in which the series differ: "NAME hidden=16". A value that most series
+ * have, such as one that a single system ignores, is in a label only if two series of its system differ in it. So are
+ * values that a caption has (gnn_run_caption). */
 GNN_MUST_CHECK enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t count, const char *over,
                                                    struct gnn_run_series *out, struct gnn_err *err);
 void gnn_run_series_close(struct gnn_run_series *series); /* accepts a zeroed struct */

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -72,9 +73,37 @@ static void computed_fractions_are_short(void **state)
         assert_string_equal(gnn_text_short_number(cases[i].value, out), cases[i].shown);
 }
 
+/* No line is longer than asked for, but for a word that is; line ends that are there stay. */
+static void texts_are_broken_at_blanks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *broken;
+        uint32_t lines, width;
+    } cases[] = {
+        {"", "", 1, 0},
+        {"12345678", "12345678", 1, 8},
+        {"12345678 1", "12345678\n1", 2, 8},
+        {"1234567 12", "1234567\n12", 2, 7},
+        {"123456 1 1234567 1", "123456 1\n1234567\n1", 3, 8},
+        {"1\n12345678 1", "1\n12345678\n1", 3, 8},
+        {"1234567890 1", "1234567890\n1", 2, 10},
+        {"12\n", "12\n", 2, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        assert_int_equal(gnn_text_wrap(text, 8), cases[i].lines);
+        assert_string_equal(text, cases[i].broken);
+        assert_int_equal(gnn_text_lines(text), cases[i].lines);
+        assert_int_equal(gnn_text_width(text), cases[i].width);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(texts_by_hand), cmocka_unit_test(a_cut_text_is_plain),
+                                       cmocka_unit_test(texts_are_broken_at_blanks),
                                        cmocka_unit_test(computed_fractions_are_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -564,6 +564,24 @@ static void systems_of_unlike_options_are_named(void **state)
     free_runs(runs, 3);
 }
 
+/* What one system ignores is named with that system alone: the value of most series is in no label. */
+static void labels_name_the_exception(void **state)
+{
+    (void)state;
+    static const char *const systems[] = {"null", "pygplus", "ginex", "gnndrive", "gnndrive"};
+    static const char *const labels[] = {"null evaluate=never", "pygplus", "ginex", "gnndrive hidden=16",
+                                         "gnndrive hidden=256"};
+    struct gnn_run_record runs[5];
+    struct gnn_err err = {0};
+    for (int i = 0; i < 5; i++) {
+        fake_run(&runs[i], systems[i], 10, 1, 1);
+        must(gnn_kv_set(&runs[i].config, "evaluate", i == 0 ? "never" : "last", &err), &err);
+        must(gnn_kv_set(&runs[i].config, "hidden", i == 3 ? "16" : "256", &err), &err);
+    }
+    expect_series(runs, 5, labels, 5);
+    free_runs(runs, 5);
+}
+
 static void a_series_varies_one_option(void **state)
 {
     (void)state;
@@ -734,6 +752,36 @@ static void pictures_of_a_comparison(void **state)
     char *png = file_text(place, "stage-split.png");
     assert_memory_equal(png, "\x89PNG", 4);
     free(png);
+}
+
+/* Sixteen series of long names: names that would touch are upright, and the picture has room for them and for a caption
+ * that does not repeat them. One more is refused. */
+static void sixteen_series_are_legible(void **state)
+{
+    struct pictures *place = *state;
+    if (!have_gnuplot())
+        skip_test("gnuplot is not installed");
+    int64_t ids[17];
+    struct gnn_err err = {0};
+    for (uint32_t i = 0; i < 17; i++) {
+        struct gnn_run_record run;
+        fake_run(&run, i % 2 == 0 ? "pygplus" : "gnndrive", 10 + i, 2, 1);
+        run.cap_bytes = (uint64_t)(32 + i) << 20;
+        must(gnn_kv_setf(&run.config, &err, "hidden", "%u", 16 + i), &err);
+        ids[i] = store(place->handle, &run);
+    }
+    must(plot(place, ids, 16, &err), &err);
+    assert_file_shows(place, "stage-split.gp", "\"pygplus memory=32.0 MiB\\nhidden=16\"");
+    assert_file_shows(place, "stage-split.gp", "stage_width = 7\nname_width = 24\nname_lines = 2\n");
+    assert_file_shows(place, "stage-split.gp", "caption_lines = 2\n");
+    assert_file_shows(place, "stage-split.svg", "transform=\"translate(");
+    char *const text = file_text(place, "epoch-time.gp");
+    assert_null(strstr(text, "memory limit"));
+    free(text);
+    assert_int_equal(plot(place, ids, 17, &err), GNN_EUSAGE);
+    must_show(err.message,
+              "17 series, but a picture has at most 16. Choose runs with --where, or draw one option along x "
+              "with `oocgnn plot`.");
 }
 
 /* A bar of a part of an epoch has the height of the whole; what is not common to all runs is said with each. */
@@ -1012,11 +1060,13 @@ int main(void)
         cmocka_unit_test(labels_are_short),
         cmocka_unit_test(columns_keep_runs_apart_too),
         cmocka_unit_test(systems_of_unlike_options_are_named),
+        cmocka_unit_test(labels_name_the_exception),
         cmocka_unit_test(a_series_varies_one_option),
         cmocka_unit_test(captions_say_why_it_is_not_settled),
         cmocka_unit_test_setup_teardown(a_time_that_is_not_settled_is_marked, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(names_are_data_for_gnuplot, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_pictures, remove_pictures),
+        cmocka_unit_test_setup_teardown(sixteen_series_are_legible, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(a_cap_that_nothing_enforced_is_marked, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(an_inherited_limit_is_marked, make_pictures, remove_pictures),
