@@ -3,13 +3,13 @@
  * own grid. */
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
+#include "harness/base/text_file.h"
 #include "harness/calibrate/calibrate.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/outputs.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,27 +94,6 @@ static enum gnn_status verify_named(const char *name, struct gnn_err *err)
 
 /* ---- writing ---- */
 
-/* Writes under another name first: a profile is there whole or not at all. */
-static enum gnn_status write_file(const char *path, const char *text, struct gnn_err *err)
-{
-    char partial[PATH_BYTES + 32];
-    assert(strlen(path) < PATH_BYTES);
-    (void)snprintf(partial, sizeof partial, "%s.partial-%ld", path, (long)getpid());
-    FILE *const file = fopen(partial, "we");
-    const bool wrote = file != NULL && fputs(text, file) != EOF && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    int error = wrote ? 0 : errno;
-    if (file != NULL && fclose(file) != 0 && error == 0)
-        error = errno;
-    if (error == 0 && rename(partial, path) != 0)
-        error = errno;
-    if (error == 0)
-        return GNN_OK;
-    (void)unlink(partial);
-    return gnn_fail(err,
-                    error == EACCES || error == EPERM || error == EROFS ? GNN_EPERM : gnn_errno_status(error, GNN_EIO),
-                    "%s: cannot be written: %s; name another file with --out", path, strerror(error));
-}
-
 static enum gnn_status choose_out(const struct calibrate_options *o, char *path, size_t path_bytes, struct gnn_err *err)
 {
     char dir[GNN_DATA_DIR_BYTES];
@@ -145,7 +124,7 @@ static enum gnn_status measure(const struct calibrate_options *o, const char *ou
     enum gnn_status status = gnn_calibrate(&config, calibration, err);
     GNN_NEXT(status, gnn_calibration_text(calibration, &text, err));
     GNN_NEXT(status, gnn_profile_parse(out, text, &profile, err));
-    GNN_NEXT(status, write_file(out, text, err));
+    GNN_NEXT(status, gnn_text_file_replace(out, text, "name another file with --out", err));
     if (status == GNN_OK) {
         (void)printf("%s\n", out);
         status = verify(profile, stderr, err);
