@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md, results/marius.md and
-# results/ratios.md are what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py,
-# marius_tables.py and ratios.py follow from the numbers. Closes with cmocka's summary lines.
+# A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md and results/marius.md
+# are what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py and marius_tables.py
+# follow from the numbers. Closes with cmocka's summary lines.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
 # shellcheck source=tests/support/verdict.sh
 . "$(dirname "$0")/../support/verdict.sh"
@@ -123,12 +123,10 @@ verdict "a part of an epoch that is not settled has no time" $?
 python3 - <<'EOF'
 import sys
 sys.path.insert(0, "scripts")
-import gnndrive_figures, ratios, systems_table
+import gnndrive_figures, systems_table
 def run(settled):
     return {"status": "ok", "epochs": [{"wall_ns": 5, "figures": {"full_epoch_ns": 9, "full_epoch_settled": settled}}]}
 for settled, status in ((1, "ok"), (0, "not settled")):
-    ratios.kept_or_made = lambda a, words, said: run(settled)
-    assert ratios.record_of(None, [], "")["status"] == status
     assert systems_table.status(run(settled)) == status
     assert gnndrive_figures.status(run(settled)) == status
 assert gnndrive_figures.epoch_seconds(run(0)) == (None, None)
@@ -246,84 +244,9 @@ rm -f "$dir/started"
 presort --parts least && presort --parts cliffs --no-run && [ ! -e "$dir/started" ] && grep -qx 'cliffs,every node 105,status,not run' "$dir/presort.csv"
 verdict "what is kept of presort is not run again" $?
 
-# Two ratios, one of them twice too large in its own column, and a run that ended.
-{
-    python3 -c 'import sys; sys.path.insert(0, "scripts"); import ratios as r; print(",".join(r.FIELDS))'
-    echo '1/100,gnndrive-fig8:sage-pygplus,T(PyG+),16.9,exact,128K released,128K released,33.8,30,40,+1.00,3,2'
-    echo '1/100,gnndrive-fig8:sage-pygplus,T(PyG+),16.9,exact,128K released,0 ideal,2.1,2.1,2.1,-3.01,3,2'
-    echo '1/100,gnndrive-fig8:sage-ginex,T(Ginex),2.6,exact,128K released,128K released,oom,,,,3,2'
-    echo '1/100,agnes-fig8,T(No),622,up_to,128K released,128K released,155.5,155.5,155.5,-2.00,3,2'
-    echo '1/100,diskgnn-table1:mariusgnn-T,T(MariusGNN),2.16,exact,128K released,128K released,0.5,0.5,0.5,-2.11,3,2'
-    echo '1/100,gnndrive-fig8:gcn-pygplus,T(GCN),16.9,exact,128K released,128K released,16.9,16.9,16.9,+0.00,3,2'
-    echo '1/100,ringsampler-fig8:uncapped,the fastest,64,exact,128K released,128K released,64,64,64,+0.00,3,2'
-} >"$dir/ratios.csv"
-printf '%s\n' head '<!-- generated from ratios.csv: begin -->' old '<!-- generated from ratios.csv: end -->' tail >"$dir/page.md"
-compared() { scripts/ratios.py --csv "$dir/ratios.csv" --page "$dir/page.md" "$@"; }
-
-compared --check >/dev/null 2>&1
-verdict "a page of ratios that is not what the data give passed" $((1 - ($? != 0)))
-compared --write && compared --check
-verdict "a page of ratios that was just written did not pass" $?
-says '| gnndrive-fig8 | T(PyG+) | 16.9 | 2.1 (-3.01) | **33.8 (+1.00, 30-40)** |' && says '| gnndrive-fig8 | T(Ginex) | 2.6 |  | **oom** |' &&
-    says '| agnes-fig8 | T(No) | 622 (up to) |'
-verdict "cells of ratios" $?
-says 'The median of |log2| over the 3 ratios with a number, each in its own column, is **2.00**' && says '| 0 ideal | 1 | 1 | **3.01** | 0 | 0 | 0 | 4.08 |' &&
-    says '0 are within a factor of 1.25, 1 within 2. If every ratio were 1, the median would be 4.08, a factor of 16.90.'
-verdict "figure of merit" $?
-says '* The worst: diskgnn-table1:mariusgnn-T, 0.5 for 2.16 (-2.11).' && says "the paper's direction is lost: diskgnn-table1:mariusgnn-T 0.5 : 2.16."
-verdict "the worst ratio, and those that lost the paper's direction" $?
-says 'Left out: gnndrive-fig8:gcn-pygplus (as gnndrive-fig8:sage-pygplus).' && says '| ringsampler-fig8 | the fastest | 64 |  | **64** |' && ! grep -qF 'T(GCN)' "$dir/page.md"
-verdict "one row for one measurement, and a setting is no ratio" $?
-says '(oom): ' && says '(-2.00): ' && ! grep -qF '(+1.00): ' "$dir/page.md"
-verdict "causes of what is further off than a factor of two" $?
-
-# Runs are kept: what was cut off goes on where it was, and another program's records do not count. PyG+ takes 40 s here, a
-# second seed 80 s, with 256 KiB of readahead 160 s, GNNDrive 4 s.
+# The page of all figures: failures first with their causes, then what the command closes with.
 cat >"$dir/oocgnn" <<'EOF'
 #!/usr/bin/env bash
-echo "$*" >>"${0%/*}/started"
-case $* in *pygplus*"--device-readahead 256K"*) s=160 ;; *"--system gnndrive"*) s=4 ;; *"--seed 2 "*) s=80 ;; *) s=40 ;; esac
-echo '{"status": "ok", "epochs": [{"wall_ns": '$s'000000000, "figures": {}}]}'
-EOF
-chmod +x "$dir/oocgnn"
-ran() { # runs started since the last call
-    local lines=0
-    [ ! -e "$dir/started" ] || lines=$(wc -l <"$dir/started")
-    rm -f "$dir/started"
-    echo "$lines"
-}
-nine() {
-    compared --figures gnndrive-fig9 --oocgnn "$dir/oocgnn" --keep "$dir/kept" "$@" 2>"$dir/said" || cat "$dir/said"
-}
-nine --minutes 0 && [ "$(ran)" -eq 0 ] && ! grep -q fig9 "$dir/ratios.csv"
-verdict "without time no run starts and no row is written" $?
-nine --seeds 1 --columns '128K released' && [ "$(ran)" -eq 2 ] && grep -q '^1/100,gnndrive-fig9:.*,128K released,10,10,10,.*,1,2$' "$dir/ratios.csv"
-verdict "a part of the runs makes the rows that it is enough for" $?
-nine --list >"$dir/list" && [ "$(ran)" -eq 0 ] && grep -Eq '^gnndrive-fig9 +24 +2 +0\.0$' "$dir/list"
-verdict "what is left is told" $?
-nine --seeds 1,2 --columns '128K released' && [ "$(ran)" -eq 2 ] && grep -q '^1/100,gnndrive-fig9:.*,128K released,15,10,20,.*,2,2$' "$dir/ratios.csv"
-verdict "what is kept is not run again" $?
-echo >>"$dir/oocgnn"
-nine --no-run && grep -q ',15,10,20,' "$dir/ratios.csv" && nine --seeds 1 --columns '128K released' && [ "$(ran)" -eq 2 ]
-verdict "another program's records do not count, and rows without any stay" $?
-
-# What a row rests on: here on the device's readahead alone.
-resting() { scripts/sensitivity.py --oocgnn "$dir/oocgnn" --keep "$dir/resting" --rows "$@" 2>"$dir/said"; }
-resting gnndrive-fig9:pygplus-8G >"$dir/rests" && grep -qF '**10**, published ' "$dir/rests" &&
-    grep -qF '| `readahead` = 128K | 10 | 40 |' "$dir/rests" && [ "$(grep -c '^| `' "$dir/rests")" -eq 1 ] &&
-    grep -q '^Below 2 %: .*`fault_major`.*`list_take`' "$dir/rests"
-verdict "what a row rests on" $?
-rm -f "$dir/started"
-resting gnndrive-fig9:pygplus-8G >"$dir/again" && [ "$(ran)" -eq 0 ] && cmp -s "$dir/rests" "$dir/again"
-verdict "runs of a row's figures are not kept" $?
-resting gnndrive-fig9:nothing >/dev/null
-verdict "a row that is not there passed" $((1 - ($? != 0)))
-
-# The page of all figures: failures first with their causes, then what the command closes with; and what a figure's ratios
-# rest on, where one assumed figure of the profile doubles the ratio when it is doubled.
-cat >"$dir/oocgnn" <<'EOF'
-#!/usr/bin/env bash
-case ${XDG_DATA_HOME:-} in *read_latency-160) ratio=2.5 ;; *) ratio=1.25 ;; esac
 cat <<TEXT
 ## agnes-fig8: Slowdown (agnes, Figure 8)
 
@@ -333,7 +256,7 @@ cat <<TEXT
       1 < 2
   DOES NOT HOLD   second: epoch_s[A] / epoch_s[B] ~ 5
       judged: 3; without a number: 1 (out of memory, timeout, not possible)
-      dataset=twitter: $ratio ~ 5 (log2 -2.00), does not hold
+      dataset=twitter: 1.25 ~ 5 (log2 -2.00), does not hold
       likely cause: nobody said so
   not measurable  third: epoch_s[B] < 2
       judged: 0; not run: 1
@@ -359,16 +282,6 @@ scripts/figures_page.py --oocgnn "$dir/oocgnn" --page "$dir/page.md" -- --scale 
     says '* agnes-fig8, second: `epoch_s[A] / epoch_s[B] ~ 5`, here dataset=twitter: 1.25 ~ 5 (log2 -2.00). Without a number: 1. Likely cause: nobody said so.' &&
     says '| agnes-fig8 | second | dataset=twitter |' && says '| agnes | 2 |' && says '## Incomplete figures' && says '| agnes-fig7 | no such thing is here |' && ! grep -q '^old$' "$dir/page.md"
 verdict "the page of all figures" $?
-scripts/sensitivity.py --figure agnes-fig8 --oocgnn "$dir/oocgnn" --keep "$dir/changed" >"$dir/page.md" 2>/dev/null &&
-    says '## agnes-fig8, second' && says 'dataset=twitter: **1.25**, published 5.' &&
-    says '| `storage.read_latency` = 80 us (agnes-paper) | 1.25 | 2.5 |' && grep -q '^Below 2 %: .*`bus\.' "$dir/page.md" &&
-    [ "$(grep -c '^| `' "$dir/page.md")" -eq 1 ] && grep -q '^read_latency = 160us assumed' "$dir"/changed/agnes-paper-storage-read_latency-160/oocgnn/agnes-paper.ini
-verdict "what a figure's ratios rest on" $?
-
-if [ -e results/ratios.md ]; then
-    scripts/ratios.py --check
-    verdict "results/ratios.md" $?
-fi
 
 if [ -e results/systems.csv ]; then
     scripts/systems_table.py --check
