@@ -105,21 +105,18 @@ static void put_number(double value, int digits, const char *after, FILE *out)
 
 static void print_ratio(const struct changes *c, const struct gnn_figure_ratio *base)
 {
-    uint32_t quiet = 0;
+    uint32_t shown = 0;
     (void)printf("\n%s%s%s: %.3g, published %.4g\n\n| parameter | value | halved | doubled |\n|---|---|---|---|\n",
                  base->predicate, base->where[0] != '\0' ? ", " : "", base->where, base->ours, base->published);
     for (uint32_t i = 0; i < c->count; i++) {
         if (!moves(&c->of[i], base))
             continue;
+        shown++;
         (void)printf("| %s (%s) | %s | ", c->of[i].key, c->of[i].profile, c->of[i].value);
         put_number(ratio_at(&c->of[i].at[0], base), 3, " | ", stdout);
         put_number(ratio_at(&c->of[i].at[1], base), 3, " |\n", stdout);
     }
-    (void)printf("\nBelow %.0f %%: ", 100 * shown_from);
-    for (uint32_t i = 0; i < c->count; i++)
-        if (!moves(&c->of[i], base))
-            (void)printf("%s%s", quiet++ > 0 ? ", " : "", c->of[i].key);
-    (void)printf("%s\n", quiet == 0 ? "none" : "");
+    (void)printf("\n%u other parameters change it by less than %.0f %%\n", c->count - shown, 100 * shown_from);
 }
 
 static void put_csv(const struct gnn_paper_figure *figure, const struct changes *c, FILE *out)

@@ -71,35 +71,29 @@ static enum gnn_status print_paper(const struct gnn_papers *papers, const struct
     return print_merit(&verdicts->ratios, about, err);
 }
 
-/* Adds up all papers as one with the name "all". */
-static enum gnn_status add_up(const struct gnn_papers *papers, uint32_t variant, struct gnn_paper *all,
-                              struct gnn_err *err)
-{
-    struct gnn_figure_verdicts *const sum = &all->verdicts[variant];
-    all->figures = all->missing = 0;
-    for (uint32_t i = 0; i < papers->count; i++) {
-        const struct gnn_figure_verdicts *const verdicts = &papers->of[i].verdicts[variant];
-        all->figures += papers->of[i].figures;
-        all->missing += papers->of[i].missing;
-        sum->held += verdicts->held;
-        sum->failed += verdicts->failed;
-        sum->unmeasured += verdicts->unmeasured;
-        for (uint32_t r = 0; r < verdicts->ratios.count; r++) {
-            struct gnn_figure_ratio *const ratio = gnn_figure_ratios_add(&sum->ratios);
-            if (ratio == NULL)
-                return gnn_fail(err, GNN_ENOMEM, "the ratios of all papers");
-            *ratio = verdicts->ratios.rows[r];
-        }
-    }
-    return GNN_OK;
-}
-
+/* All papers together, as one with the name "all". */
 static enum gnn_status print_all(const struct gnn_papers *papers, uint32_t variant, double about, struct gnn_err *err)
 {
     struct gnn_paper all = {.name = "all"};
-    enum gnn_status status = add_up(papers, variant, &all, err);
+    struct gnn_figure_verdicts *const sum = &all.verdicts[variant];
+    enum gnn_status status = GNN_OK;
+    for (uint32_t i = 0; i < papers->count; i++) {
+        const struct gnn_figure_verdicts *const verdicts = &papers->of[i].verdicts[variant];
+        all.figures += papers->of[i].figures;
+        all.missing += papers->of[i].missing;
+        sum->held += verdicts->held;
+        sum->failed += verdicts->failed;
+        sum->unmeasured += verdicts->unmeasured;
+        for (uint32_t r = 0; r < verdicts->ratios.count && status == GNN_OK; r++) {
+            struct gnn_figure_ratio *const ratio = gnn_figure_ratios_add(&sum->ratios);
+            if (ratio != NULL)
+                *ratio = verdicts->ratios.rows[r];
+            else
+                status = gnn_fail(err, GNN_ENOMEM, "the ratios of all papers");
+        }
+    }
     GNN_NEXT(status, print_paper(papers, &all, variant, about, err));
-    gnn_figure_verdicts_close(&all.verdicts[variant]);
+    gnn_figure_verdicts_close(sum);
     return status;
 }
 

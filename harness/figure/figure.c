@@ -360,7 +360,7 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         measure(cell);
     if (trains(cell)) {
         memcpy(cell->config.compute, "cpu", sizeof "cpu");
-        cell->config.device_readahead[0] = '\0'; /* a variant may set it; here it would need root */
+        cell->config.device_readahead[0] = cell->config.profile_set[0] = '\0'; /* of the machine that is modelled */
     }
     if (is_changed(&cell->config, setup))
         GNN_NEXT(status, gnn_run_config_change(&cell->config, setup->change, &cause));

@@ -83,13 +83,13 @@ static enum gnn_status check_measured(const struct gnn_run_config *config, const
         return gnn_fail(err, GNN_EUSAGE,
                         "--profile-set %s: this run has no profile; add --world simulated, or --compute model:PROFILE",
                         config->profile_set);
-    static const char *const unused[] = {"machine", "storage", "cpu"};
-    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
-        if (gnn_profile_changes_section(config->profile_set, unused[i]))
-            return gnn_fail(err, GNN_EUSAGE,
-                            "--profile-set %s: parameters of [%s] have no effect in the measured world; add --world "
-                            "simulated, or leave them out",
-                            config->profile_set, unused[i]);
+    if (gnn_profile_changes_section(config->profile_set, "machine") ||
+        gnn_profile_changes_section(config->profile_set, "storage") ||
+        gnn_profile_changes_section(config->profile_set, "cpu"))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--profile-set %s: parameters of [machine], [storage] and [cpu] have no effect in the measured "
+                        "world; add --world simulated, or leave them out",
+                        config->profile_set);
     if (!gnn_run_costs_are_ideal(config))
         return gnn_fail(err, GNN_EUSAGE, "--costs %s: of a simulated machine; add --world simulated, or leave it out",
                         config->costs);

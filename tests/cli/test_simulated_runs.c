@@ -478,7 +478,7 @@ static void wrong_words(void **state)
         {{"--profile-set", "gpu.memory=x2", "--system", "null", NULL}, 2, "this run has no profile"},
         {{"--profile-set", "cpu.lock=x2", "--compute", "model:gnndrive-paper", "--system", "null", NULL},
          2,
-         "parameters of [cpu] have no effect in the measured world"},
+         "[storage] and [cpu] have no effect in the measured world"},
         {{SIMULATED, "--device-readahead", "100", "--system", "null", NULL}, 2, "a multiple of 4K"},
         {{SIMULATED, "--device-readahead", "2G", "--system", "null", NULL}, 2, "a multiple of 4K"},
         {{SIMULATED, "--device-readahead", "much", "--system", "null", NULL}, 2, "a multiple of 4K"},

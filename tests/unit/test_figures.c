@@ -795,6 +795,64 @@ static void rows_follow_what_is_printed(void **state)
     free(published);
 }
 
+/* A cell for each variant, whose keys win; predicates have the axes without it, and each has the published value. What
+ * trains really is on no modelled machine. */
+static void variants_are_cells(void **state)
+{
+    struct gnn_paper_figure *figure;
+    struct gnn_ini *variants;
+    struct gnn_value_source source;
+    struct gnn_err err = {0};
+    char *const path = write_file(*state, "fig.ini",
+                                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\n"
+                                  "memory = 3G\n[A]\nsystem = gnndrive\npublished = P\ndim = 64\n[A, it]\n"
+                                  "system = gnndrive\ntrains = yes\n" ABOUT "y = epoch_s\npublished = time\n[holds]\n"
+                                  "quick = epoch_s[A] < 1\n");
+    char *const published = write_file(*state, "p.csv", HEADING PUBLISHED_ROW("64", "30", "exact"));
+    const uint32_t second[GNN_AXES_MAX] = {0, 1};
+    must(gnn_ini_parse("here/machines.ini",
+                       "[plain]\n[other]\nmemory = 2G\ndevice-readahead = 0\n"
+                       "profile-set = cpu.lock=x2,cpu.wake=x2\ncosts = released\n",
+                       &variants, &err),
+         &err);
+    const struct gnn_figure_setup setup = {.scale_divisor = 100,
+                                           .db = "x.db",
+                                           .data_dir = "data",
+                                           .world = GNN_WORLD_SIMULATED,
+                                           .variants = variants,
+                                           .change = "cpu.lock=1ns",
+                                           .change_profile = "gnndrive-paper",
+                                           .published_path = published};
+    must(gnn_figure_open(path, &setup, &figure, &err), &err);
+    assert_string_equal(figure->id, "fig");
+    assert_string_equal(figure->file, "fig-machines");
+    assert_true(figure->has_variants);
+    assert_int_equal(figure->job->count, 4);
+    assert_int_equal(figure->axis_count, 2);
+    assert_string_equal(figure->axes[1].key, "variant");
+    assert_string_equal(figure->axes[1].values[1], "other");
+    const struct gnn_job_cell *const cells = figure->job->cells;
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(cells[i].refusal, "");
+    assert_int_equal(figure->cells[1].at[1], 1);
+    assert_string_equal(cells[0].config.costs, "ideal");
+    assert_string_equal(cells[0].config.profile_set, "cpu.lock=1ns");
+    assert_string_equal(cells[1].config.costs, "released");
+    assert_string_equal(cells[1].config.profile_set, "cpu.lock=x2,cpu.wake=x2,cpu.lock=1ns");
+    assert_int_equal(cells[0].config.memory_bytes / 4096, (UINT64_C(3) << 30) / 100 / 4096); /* a size as the paper's */
+    assert_int_equal(cells[1].config.memory_bytes / 4096, (UINT64_C(2) << 30) / 100 / 4096);
+    assert_string_equal(cells[3].config.costs, "ideal");
+    assert_string_equal(cells[3].config.device_readahead, "");
+    assert_string_equal(cells[3].config.profile_set, "");
+    gnn_figure_values(figure, &source);
+    assert_int_equal(source.axis_count, 1);
+    assert_non_null(gnn_figure_published(figure, 0, 0, second));
+    gnn_figure_close(figure);
+    gnn_ini_close(variants);
+    free(path);
+    free(published);
+}
+
 static int make_dir(void **state)
 {
     *state = process_temp_dir();
@@ -831,6 +889,7 @@ int main(void)
         cmocka_unit_test(merit_is_of_absolute_errors),
         cmocka_unit_test(a_printed_number_has_one_row),
         cmocka_unit_test_setup_teardown(rows_follow_what_is_printed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(variants_are_cells, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
