@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/published.h"
 
-#include "harness/base/grow.h"
+#include "harness/base/csv.h"
 
-#include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-enum { LINE_BYTES = 2048 };
 
 /* The columns, in the order of the file's first line. */
 static const struct {
@@ -28,92 +24,40 @@ static const struct {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-struct csv_line {
-    const char *path;
-    uint32_t number;
-    const char *at; /* what is left of it; NULL: the last field was taken */
-};
-
-/* Takes the next field, quotes undone. */
-static enum gnn_status take_field(struct csv_line *line, char *out, size_t out_bytes, struct gnn_err *err)
+/* Copies the fields of a row. */
+static enum gnn_status take_row(const char *path, const struct gnn_csv *csv, uint32_t number,
+                                struct gnn_published_row *out, struct gnn_err *err)
 {
-    size_t used = 0;
-    if (line->at == NULL)
-        return gnn_fail(err, GNN_EFORMAT, "%s:%u: fewer than %d fields", line->path, line->number, COLUMNS);
-    bool quoted = *line->at == '"';
-    const char *at = line->at + (quoted ? 1 : 0);
-    for (; *at != '\0' && (quoted || *at != ','); at++) {
-        if (quoted && at[0] == '"' && at[1] != '"') {
-            quoted = false;
-            at++;
-            break;
-        }
-        at += quoted && at[0] == '"' ? 1 : 0; /* "" is a quote */
-        if (used + 1 >= out_bytes)
-            return gnn_fail(err, GNN_EFORMAT, "%s:%u: a field has more than %zu bytes", line->path, line->number,
-                            out_bytes - 1);
-        out[used++] = *at;
-    }
-    out[used] = '\0';
-    if (quoted || (*at != '\0' && *at != ','))
-        return gnn_fail(err, GNN_EFORMAT, "%s:%u: a quote is not closed", line->path, line->number);
-    line->at = *at == ',' ? at + 1 : NULL;
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        if ((size_t)snprintf((char *)out + columns[i].offset, columns[i].bytes, "%s", gnn_csv_field(csv, number, i)) >=
+            columns[i].bytes)
+            return gnn_fail(err, GNN_EFORMAT, "%s:%u: %s has more than %zu bytes", path, number + 2, columns[i].name,
+                            columns[i].bytes - 1);
     return GNN_OK;
 }
 
-static enum gnn_status check_heading(struct csv_line *line, struct gnn_err *err)
+static enum gnn_status take_rows(const char *path, const struct gnn_csv *csv, struct gnn_published *out,
+                                 struct gnn_err *err)
 {
-    char name[64];
-    for (int i = 0; i < COLUMNS; i++) {
-        GNN_TRY(take_field(line, name, sizeof name, err));
-        if (strcmp(name, columns[i].name) != 0)
-            return gnn_fail(err, GNN_EFORMAT, "%s:1: column %d is \"%s\", expected \"%s\"", line->path, i + 1, name,
-                            columns[i].name);
-    }
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        if (i >= csv->columns || strcmp(csv->fields[i], columns[i].name) != 0)
+            return gnn_fail(err, GNN_EFORMAT, "%s:1: column %u is \"%s\", expected \"%s\"", path, i + 1,
+                            i < csv->columns ? csv->fields[i] : "", columns[i].name);
+    if (csv->columns > COLUMNS)
+        return gnn_fail(err, GNN_EFORMAT, "%s:1: more than %d columns", path, COLUMNS);
+    GNN_NEW(out->rows, csv->rows + UINT32_C(1), err, "rows of %s", path);
+    for (; out->count < csv->rows; out->count++)
+        GNN_TRY(take_row(path, csv, out->count, &out->rows[out->count], err));
     return GNN_OK;
-}
-
-static enum gnn_status take_row(struct csv_line *line, struct gnn_published *out, struct gnn_err *err)
-{
-    struct gnn_published_row *const rows = gnn_grow(out->rows, out->count, &out->room, sizeof *rows);
-    if (rows == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "rows of %s", line->path);
-    out->rows = rows;
-    assert(out->count < out->room);
-    struct gnn_published_row *const row = &rows[out->count];
-    for (int i = 0; i < COLUMNS; i++)
-        GNN_TRY(take_field(line, (char *)row + columns[i].offset, columns[i].bytes, err));
-    if (line->at != NULL)
-        return gnn_fail(err, GNN_EFORMAT, "%s:%u: more than %d fields", line->path, line->number, COLUMNS);
-    out->count++;
-    return GNN_OK;
-}
-
-static enum gnn_status read_lines(FILE *file, const char *path, struct gnn_published *out, struct gnn_err *err)
-{
-    char text[LINE_BYTES];
-    struct csv_line line = {.path = path};
-    while (fgets(text, sizeof text, file) != NULL) {
-        line.number++;
-        line.at = text;
-        const size_t length = strcspn(text, "\r\n");
-        if (text[length] == '\0' && !feof(file))
-            return gnn_fail(err, GNN_EFORMAT, "%s:%u: the line is too long", path, line.number);
-        text[length] = '\0';
-        GNN_TRY(line.number == 1 ? check_heading(&line, err) : take_row(&line, out, err));
-    }
-    return ferror(file) != 0 ? gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(errno)) : GNN_OK;
 }
 
 enum gnn_status gnn_published_open(const char *path, struct gnn_published *out, struct gnn_err *err)
 {
+    struct gnn_csv csv;
     *out = (struct gnn_published){.count = 0};
-    FILE *const file = fopen(path, "re");
-    if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
-                        strerror(errno));
-    const enum gnn_status status = read_lines(file, path, out, err);
-    (void)fclose(file);
+    GNN_TRY(gnn_csv_open(path, &csv, err));
+    const enum gnn_status status = take_rows(path, &csv, out, err);
+    gnn_csv_close(&csv);
     if (status != GNN_OK)
         gnn_published_close(out);
     return status;

@@ -14,7 +14,7 @@ struct gnn_published_row {
 
 struct gnn_published {
     struct gnn_published_row *rows;
-    uint32_t count, room;
+    uint32_t count;
 };
 
 /* Reads the file. Returns GNN_ENOENT, GNN_EIO, or GNN_EFORMAT, which names file, line and fault. gnn_published_close()
