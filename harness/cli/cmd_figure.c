@@ -16,6 +16,7 @@
 #include "harness/cli/sweep_run.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/fio_cells.h"
+#include "harness/figure/ratio_file.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "harness/record/summary.h"
@@ -35,7 +36,7 @@ struct figure_config {
     enum gnn_world_kind world;
     uint32_t repeat, jobs;
     char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], variants[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX],
-        out_dir[GNN_TEXT_MAX];
+        out_dir[GNN_TEXT_MAX], ratios[GNN_TEXT_MAX], method[GNN_TEXT_MAX];
 };
 _Static_assert(sizeof(enum gnn_world_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
@@ -81,6 +82,12 @@ static const struct gnn_option figure_table[] = {
     OPTION("data", TEXT, data_dir, USUAL_DATA, .unit = "DIR",
            .help = "Directory of the datasets for the measured world"),
     OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "Directory of pictures, CSV files and captions"),
+    OPTION("ratios", TEXT, ratios, "", .unit = "FILE",
+           .help = "CSV file to put the ratios into, one row for each printed number and method. Rows of other numbers "
+                   "and methods are kept"),
+    OPTION("method", TEXT, method, "", .unit = "NAME",
+           .help = "Name of the method in --ratios. Default: world, costs, scale and what --fix overrides, such as "
+                   "'simulated ideal 1/100'"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -318,8 +325,13 @@ static enum gnn_status judge_variants(struct figures *f, const struct found *fou
     for (figure->variant = 0; figure->variant < (variants != NULL ? variants->count : 1); figure->variant++) {
         if (variants != NULL)
             (void)fprintf(out, "%svariant %s:\n", figure->variant > 0 ? "\n" : "", variants->values[figure->variant]);
-        GNN_TRY(gnn_figure_judge(figure, &f->tolerances, out, &paper->verdicts[figure->variant], err));
+        struct gnn_figure_verdicts *const verdicts = &paper->verdicts[figure->variant];
+        const uint32_t first = verdicts->ratios.count;
+        GNN_TRY(gnn_figure_judge(figure, &f->tolerances, out, verdicts, err));
+        if (f->config.ratios[0] != '\0')
+            GNN_TRY(gnn_ratio_file_update(f->config.ratios, f->config.method, figure, &verdicts->ratios, first, err));
     }
+    figure->variant = 0;
     return GNN_OK;
 }
 
@@ -342,6 +354,8 @@ static enum gnn_status judge_figure(struct figures *f, const struct found *found
     if (status == GNN_OK && !f->config.check)
         status =
             write_words(f, found, figure, caption[0] != '\0' ? caption : "no configuration is recorded", findings, err);
+    if (!f->config.check)
+        GNN_NEXT(status, gnn_figure_verdicts(figure, &f->tolerances, f->config.out_dir, err));
     free(findings);
     return status;
 }
@@ -683,9 +697,23 @@ static enum gnn_status take_scale(struct figures *f, struct gnn_err *err)
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "--scale: %s", cause.message);
 }
 
+/* A file of ratios that cannot be read or written. */
+static enum gnn_status check_ratios(const char *path, struct gnn_err *err)
+{
+    struct gnn_csv csv = {.rows = 0};
+    struct gnn_err cause = {0};
+    const enum gnn_status status = gnn_ratio_file_open(path, &csv, &cause);
+    gnn_csv_close(&csv);
+    if (status != GNN_OK && status != GNN_ENOENT)
+        return gnn_fail(err, GNN_EUSAGE, "--ratios: %s; name another file", cause.message);
+    return gnn_cli_check_out_file("--ratios", path, err);
+}
+
 /* Fails before the first run, not after the last. */
 static enum gnn_status check_outputs(const struct figures *f, struct gnn_err *err)
 {
+    if (f->config.ratios[0] != '\0')
+        GNN_TRY(check_ratios(f->config.ratios, err));
     if (f->config.check || (f->wanted_count == 0 && !f->config.all))
         return GNN_OK;
     if (f->config.run)
@@ -716,6 +744,9 @@ static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_er
         return gnn_fail(err, GNN_EUSAGE,
                         "figure: --sensitivity changes the profile of simulated runs without variants; leave out "
                         "--world measured and --variants (--fix sets what a variant sets)");
+    if (f->config.method[0] != '\0' && f->config.ratios[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "figure: --method %s names rows of --ratios FILE, which is not given",
+                        f->config.method);
     GNN_TRY(find_files(f, err));
     if (f->config.variants[0] != '\0')
         GNN_TRY(gnn_figure_variants(f->config.variants, &f->fix, &f->variants, err));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Predicates of a figure, one after another. */
 #include "harness/base/ini.h"
+#include "harness/base/text_file.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 8 };
+enum { LINES_MAX = 8, PATH_BYTES = 1024 };
 
 struct telling {
     const struct gnn_paper_figure *figure;
@@ -30,7 +31,8 @@ static void add_ratio(struct telling *t, const struct gnn_judged *judged)
     *ratio = (struct gnn_figure_ratio){.ours = judged->values[0],
                                        .published = judged->values[1],
                                        .holds = judged->holds,
-                                       .is_quotient = t->kind.is_quotient};
+                                       .is_quotient = t->kind.is_quotient,
+                                       .is_each = t->kind.is_each};
     (void)snprintf(ratio->figure, sizeof ratio->figure, "%s", t->figure->id);
     (void)snprintf(ratio->predicate, sizeof ratio->predicate, "%s", t->predicate->name);
     (void)snprintf(ratio->where, sizeof ratio->where, "%s", judged->where);
@@ -72,11 +74,12 @@ static void tell_extent(const struct gnn_outcome *outcome, FILE *out)
     (void)fputc('\n', out);
 }
 
+static const char *const words[] = {
+    [GNN_HOLDS] = "holds", [GNN_HOLDS_NOT] = "DOES NOT HOLD", [GNN_NOT_MEASURABLE] = "not measurable"};
+
 static void judge_one(const struct gnn_figure_predicate *predicate, const struct gnn_value_source *source,
                       const struct gnn_tolerances *tolerances, struct telling *t)
 {
-    static const char *const words[] = {
-        [GNN_HOLDS] = "holds", [GNN_HOLDS_NOT] = "DOES NOT HOLD", [GNN_NOT_MEASURABLE] = "not measurable"};
     struct gnn_outcome outcome;
     /* Once without a word, since the verdict stands before the values. */
     gnn_predicate_judge(&predicate->parsed, source, tolerances, NULL, NULL, &outcome);
@@ -110,6 +113,35 @@ enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure, const struct g
             return gnn_fail(err, GNN_ENOMEM, "the ratios of figure %s", figure->id);
     }
     return GNN_OK;
+}
+
+enum gnn_status gnn_figure_verdicts(struct gnn_paper_figure *figure, const struct gnn_tolerances *tolerances,
+                                    const char *dir, struct gnn_err *err)
+{
+    char path[PATH_BYTES], *text = NULL;
+    size_t bytes = 0;
+    struct gnn_value_source source;
+    FILE *const out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the verdicts of %s", figure->id);
+    gnn_figure_values(figure, &source);
+    for (uint32_t i = 0; i < figure->predicate_count; i++) {
+        const struct gnn_figure_predicate *const p = &figure->predicates[i];
+        struct gnn_outcome outcome;
+        gnn_predicate_judge(&p->parsed, &source, tolerances, NULL, NULL, &outcome);
+        (void)fprintf(out, p->says[0] != '\0' ? "* **%s**: %s." : "* **%s**: `%s`.", words[outcome.verdict],
+                      p->says[0] != '\0' ? p->says : p->text);
+        if (outcome.verdict == GNN_HOLDS_NOT && p->reason[0] != '\0')
+            (void)fprintf(out, " Likely cause: %s.", p->reason);
+        (void)fputc('\n', out);
+    }
+    enum gnn_status status = GNN_OK;
+    if (fclose(out) != 0)
+        status = gnn_fail(err, GNN_ENOMEM, "the verdicts of %s", figure->id);
+    (void)snprintf(path, sizeof path, "%s/%s.verdicts.md", dir, figure->file);
+    GNN_NEXT(status, gnn_text_file_replace(path, text, "name another folder with --out", err));
+    free(text);
+    return status;
 }
 
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts)

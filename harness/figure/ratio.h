@@ -22,7 +22,7 @@ struct gnn_figure_ratio {
     char where[256]; /* "dataset=twitter"; "" if no axis is free; "median of 3" if several share a printed number */
     char reason[GNN_FIGURE_LINE];
     double ours, published;
-    bool holds, is_quotient;
+    bool holds, is_quotient, is_each; /* as gnn_ratio_kind */
 };
 
 struct gnn_figure_ratios {

@@ -45,4 +45,10 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure,
                                                 const struct gnn_tolerances *tolerances, FILE *out,
                                                 struct gnn_figure_verdicts *sum, struct gnn_err *err);
 
+/* Writes DIR/NAME.verdicts.md, where NAME is the ID, for pages: a list of verdicts, with the sentence of each predicate
+ * that has one. Returns errors of gnn_text_file_replace(). */
+GNN_MUST_CHECK enum gnn_status gnn_figure_verdicts(struct gnn_paper_figure *figure,
+                                                   const struct gnn_tolerances *tolerances, const char *dir,
+                                                   struct gnn_err *err);
+
 #endif

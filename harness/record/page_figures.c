@@ -161,8 +161,11 @@ static bool ends_with(const char *text, const char *end)
     return length > wanted && strcmp(text + length - wanted, end) == 0;
 }
 
+/* The verdicts of a figure are a part of its caption. */
 static int is_figure(const struct dirent *entry)
 {
+    if (strstr(entry->d_name, ".verdicts.") != NULL)
+        return 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (entry->d_name[0] != '.' && ends_with(entry->d_name, endings[i]))
             return 1;
