@@ -31,6 +31,7 @@ static const struct gnn_command commands[] = {
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every configuration of a job file", gnn_cmd_sweep},
     {"figure", "reproduce a figure of a paper: run, draw and check it", gnn_cmd_figure},
+    {"page", "fill the tables of Markdown pages from the data of figures", gnn_cmd_page},
     {"merge", "join databases of runs", gnn_cmd_merge},
     {"plot", "draw a metric of recorded runs over one of their options", gnn_cmd_plot},
     {"report", "show recorded runs as tables, plots or a page", gnn_cmd_report},

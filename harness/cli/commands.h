@@ -19,6 +19,7 @@ int gnn_cmd_sweep(int argc, char **argv);
 int gnn_cmd_merge(int argc, char **argv);
 int gnn_cmd_figure(int argc, char **argv);
 int gnn_cmd_plot(int argc, char **argv);
+int gnn_cmd_page(int argc, char **argv);
 int gnn_cmd_report(int argc, char **argv);
 int gnn_cmd_baseline(int argc, char **argv);
 int gnn_cmd_compare(int argc, char **argv);

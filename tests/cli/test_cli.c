@@ -187,6 +187,7 @@ static void help_and_lists(void **state)
         {"report --help", "--plot"},
         {"sweep --help", "--resume"},
         {"merge --help", "INTO FROM"},
+        {"page --help", "--write"},
         {"figure --help", "--check"},
         {"doctor --help", "--json"},
         {"list systems", "gnndrive     cpu, gpu, sampling only, workers            GNNDrive"},

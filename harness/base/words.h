@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Short lists of words, which belong to others. */
+#ifndef GNN_BASE_WORDS_H
+#define GNN_BASE_WORDS_H
+
+#include "harness/oocgnn.h"
+
+#include <string.h>
+
+enum { GNN_WORDS_MAX = 48 };
+
+struct gnn_words {
+    const char *of[GNN_WORDS_MAX];
+    uint32_t count;
+};
+
+static inline bool gnn_words_has(const struct gnn_words *words, const char *word)
+{
+    for (uint32_t i = 0; i < words->count; i++)
+        if (strcmp(words->of[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the word unless the list is full. */
+static inline void gnn_words_add(struct gnn_words *words, const char *word)
+{
+    if (words->count < GNN_WORDS_MAX)
+        words->of[words->count++] = word;
+}
+
+/* Splits a text in place and adds its words. */
+static inline void gnn_words_split(struct gnn_words *words, char *text, const char *separators)
+{
+    for (char *word = strsep(&text, separators); word != NULL; word = strsep(&text, separators))
+        gnn_words_add(words, word);
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/cli/page_ratios.h"
+
+#include "harness/base/data_dirs.h"
+#include "harness/base/ini.h"
+#include "harness/base/words.h"
+#include "harness/record/csv_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX };
+
+/* Returns the path of a file of figures, ID.ini, or NULL if there is none. */
+static const char *find_file(const char *id, char path[PATH_BYTES])
+{
+    struct gnn_data_dirs dirs;
+    gnn_figure_dirs(&dirs);
+    for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
+        (void)snprintf(path, PATH_BYTES, "%s/%s.ini", *dir, id);
+        if (access(path, F_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+static bool is_of(const struct gnn_csv *csv, uint32_t row, const char *paper)
+{
+    const char *const figure = gnn_csv_field(csv, row, GNN_RATIO_FIGURE);
+    const size_t length = strlen(paper);
+    return length == 0 || (strncmp(figure, paper, length) == 0 && figure[length] == '-');
+}
+
+static bool same_number(const struct gnn_csv *csv, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = GNN_RATIO_FIGURE; i <= GNN_RATIO_WHERE; i++)
+        if (strcmp(gnn_csv_field(csv, a, i), gnn_csv_field(csv, b, i)) != 0)
+            return false;
+    return true;
+}
+
+static int by_version(const void *a, const void *b)
+{
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The chosen methods, or all that the paper's rows have. */
+static enum gnn_status choose_methods(const struct gnn_csv *csv, const char *paper, char *chosen, struct gnn_words *out,
+                                      struct gnn_err *err)
+{
+    struct gnn_words all = {.count = 0};
+    for (uint32_t r = 0; r < csv->rows; r++)
+        if (is_of(csv, r, paper) && !gnn_words_has(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD)))
+            gnn_words_add(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD));
+    qsort(all.of, all.count, sizeof *all.of, by_version);
+    *out = all;
+    if (all.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "no ratio is of a figure \"%s-...\"", paper);
+    if (chosen == NULL)
+        return GNN_OK;
+    out->count = 0;
+    gnn_words_split(out, chosen, "|");
+    for (uint32_t i = 0; i < out->count; i++)
+        if (!gnn_words_has(&all, out->of[i]))
+            return gnn_fail(err, GNN_EUSAGE, "no ratio has the method \"%s\"; one that has some is \"%s\"", out->of[i],
+                            all.of[0]);
+    return GNN_OK;
+}
+
+/* Writes what a number is about: the sentence of its predicate, else the predicate's name, and where. Without a
+ * predicate in a figure's file, it is `where` alone. */
+static void put_what(const struct gnn_csv *csv, uint32_t row, FILE *out)
+{
+    const char *const predicate = gnn_csv_field(csv, row, GNN_RATIO_PREDICATE);
+    const char *const where = gnn_csv_field(csv, row, GNN_RATIO_WHERE);
+    const struct gnn_ini_entry *holds = NULL, *says = NULL;
+    struct gnn_ini *ini = NULL;
+    char path[PATH_BYTES];
+    if (find_file(gnn_csv_field(csv, row, GNN_RATIO_FIGURE), path) != NULL && gnn_ini_open(path, &ini, NULL) == GNN_OK)
+        for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++) {
+            const struct gnn_ini_section *const section = gnn_ini_section(ini, i);
+            holds = strcmp(section->name, "holds") == 0 ? gnn_ini_find(section, predicate) : holds;
+            says = strcmp(section->name, "says") == 0 ? gnn_ini_find(section, predicate) : says;
+        }
+    if (says != NULL)
+        gnn_table_text(says->value, out);
+    else if (holds != NULL || where[0] == '\0')
+        (void)fprintf(out, "`%s`", predicate);
+    const bool has_name = says != NULL || holds != NULL;
+    (void)fputs(where[0] == '\0' ? "" : has_name ? " (" : "", out);
+    gnn_table_text(where, out);
+    (void)fputs(where[0] != '\0' && has_name ? ")" : "", out);
+    gnn_ini_close(ini);
+}
+
+/* Puts a printed number, whose first row is `row`, with our value by each method. */
+static void put_number(const struct gnn_csv *csv, uint32_t row, const struct gnn_words *methods, FILE *out)
+{
+    uint32_t judged = 0, held = 0;
+    const char *reason = "";
+    (void)fprintf(out, "| %s | ", gnn_csv_field(csv, row, GNN_RATIO_FIGURE));
+    put_what(csv, row, out);
+    (void)fputs(" | ", out);
+    gnn_table_text(gnn_csv_field(csv, row, GNN_RATIO_PUBLISHED), out);
+    (void)fputc(' ', out);
+    for (uint32_t m = 0; m < methods->count; m++) {
+        (void)fputs("| ", out);
+        for (uint32_t r = 0; r < csv->rows; r++) {
+            if (!same_number(csv, row, r) || strcmp(gnn_csv_field(csv, r, GNN_RATIO_METHOD), methods->of[m]) != 0)
+                continue;
+            const bool holds = strcmp(gnn_csv_field(csv, r, GNN_RATIO_HOLDS), "yes") == 0;
+            judged++;
+            held += holds ? 1 : 0;
+            if (!holds && reason[0] == '\0')
+                reason = gnn_csv_field(csv, r, GNN_RATIO_REASON);
+            (void)fputs(holds ? "**" : "", out);
+            gnn_table_text(gnn_csv_field(csv, r, GNN_RATIO_OURS), out);
+            (void)fputs(holds ? "** " : " ", out);
+        }
+    }
+    if (held > 0 && held < judged)
+        (void)fprintf(out, "| holds in %u of %u | ", held, judged);
+    else
+        (void)fprintf(out, "| %s | ", judged == 0 ? "not run" : held == judged ? "holds" : "does not hold");
+    gnn_table_text(reason, out);
+    (void)fputs(" |\n", out);
+}
+
+enum gnn_status gnn_ratio_table(const struct gnn_csv *csv, const char *paper, char *chosen, FILE *out,
+                                struct gnn_err *err)
+{
+    struct gnn_words methods = {.count = 0};
+    GNN_TRY(choose_methods(csv, paper, chosen, &methods, err));
+    struct gnn_words heading = {.of = {"figure", "finding", "published"}, .count = 3};
+    for (uint32_t m = 0; m < methods.count; m++)
+        gnn_words_add(&heading, methods.of[m]);
+    gnn_words_add(&heading, "verdict");
+    gnn_words_add(&heading, "likely cause");
+    gnn_table_heading(&heading, out);
+    for (uint32_t r = 0; r < csv->rows; r++) {
+        uint32_t first = 0;
+        while (!same_number(csv, first, r))
+            first++;
+        if (first == r && is_of(csv, r, paper))
+            put_number(csv, r, &methods, out);
+    }
+    (void)fputs("\nBold: the finding holds.\n", out);
+    return GNN_OK;
+}
+
+/* Takes the rows of a method as ratios. */
+static enum gnn_status take_ratios(const struct gnn_csv *csv, const char *paper, const char *method,
+                                   struct gnn_figure_ratios *out, struct gnn_err *err)
+{
+    for (uint32_t r = 0; r < csv->rows; r++) {
+        if (!is_of(csv, r, paper) || strcmp(gnn_csv_field(csv, r, GNN_RATIO_METHOD), method) != 0)
+            continue;
+        struct gnn_figure_ratio *const ratio = gnn_figure_ratios_add(out);
+        if (ratio == NULL)
+            return gnn_fail(err, GNN_ENOMEM, "the ratios of %s", method);
+        ratio->ours = strtod(gnn_csv_field(csv, r, GNN_RATIO_OURS), NULL);
+        ratio->published = strtod(gnn_csv_field(csv, r, GNN_RATIO_PUBLISHED), NULL);
+        ratio->is_quotient = strcmp(gnn_csv_field(csv, r, GNN_RATIO_QUOTIENT), "yes") == 0;
+        (void)snprintf(ratio->figure, GNN_NAME_MAX, "%s", gnn_csv_field(csv, r, GNN_RATIO_FIGURE));
+        (void)snprintf(ratio->predicate, GNN_NAME_MAX, "%s", gnn_csv_field(csv, r, GNN_RATIO_PREDICATE));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status put_merit(const struct gnn_csv *csv, const char *paper, const char *method, double about,
+                                 FILE *out, struct gnn_err *err)
+{
+    struct gnn_figure_ratios ratios = {.count = 0};
+    struct gnn_ratio_merit merit;
+    enum gnn_status status = take_ratios(csv, paper, method, &ratios, err);
+    GNN_NEXT(status, gnn_figure_ratios_merit(&ratios, about, &merit, err));
+    if (status == GNN_OK && merit.worst != NULL) {
+        const struct gnn_figure_ratio *const worst = merit.worst;
+        (void)fprintf(out, "| %s | %u | %.2f | %u | %u | %s %s: %.4g for %.4g | ", method, ratios.count, merit.median,
+                      merit.near, merit.within_2, worst->figure, worst->predicate, worst->ours, worst->published);
+        (void)fprintf(out, merit.quotients > 0 ? "%u | %u | %.2f | %.2f |\n" : "0 | | | |\n", merit.quotients,
+                      merit.beyond_1, merit.quotient_median, merit.null_median);
+    }
+    gnn_figure_ratios_close(&ratios);
+    return status;
+}
+
+enum gnn_status gnn_merit_table(const struct gnn_csv *csv, const char *paper, char *chosen, FILE *out,
+                                struct gnn_err *err)
+{
+    char path[PATH_BYTES], near[32];
+    struct gnn_tolerances tolerances;
+    struct gnn_words methods = {.count = 0};
+    GNN_TRY(choose_methods(csv, paper, chosen, &methods, err));
+    if (find_file("tolerances", path) == NULL)
+        return gnn_fail(err, GNN_ENOENT, "tolerances.ini is not found; it is in experiments/papers of the source tree");
+    GNN_TRY(gnn_tolerances_open(path, &tolerances, err));
+    (void)snprintf(near, sizeof near, "within %.4g", tolerances.about);
+    struct gnn_words heading = {.of = {"method", "ratios", "median of abs log2(ours / published)", near, "within 2",
+                                       "worst", "quotients", "at or beyond 1", "their median",
+                                       "the same if all were 1"},
+                                .count = 10};
+    gnn_table_heading(&heading, out);
+    for (uint32_t m = 0; m < methods.count; m++)
+        GNN_TRY(put_merit(csv, paper, methods.of[m], tolerances.about, out, err));
+    return GNN_OK;
+}

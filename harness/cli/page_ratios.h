@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A file of ratios (ratio_file.h) as tables of Markdown. */
+#ifndef GNN_CLI_PAGE_RATIOS_H
+#define GNN_CLI_PAGE_RATIOS_H
+
+#include "harness/figure/ratio_file.h"
+
+/* Writes one row for each printed number of a paper ("": of all), with a column for each method. methods: "A|B", which
+ * is split; NULL: all that the paper has. A number is described by the sentence of its predicate in the figure's file,
+ * or else by the predicate's name. Returns GNN_EUSAGE if the paper has no ratios or not by a method. */
+GNN_MUST_CHECK enum gnn_status gnn_ratio_table(const struct gnn_csv *csv, const char *paper, char *methods, FILE *out,
+                                               struct gnn_err *err);
+
+/* Writes one row of figures of merit (ratio.h) for each method. Returns the same errors, or GNN_ENOENT without
+ * tolerances.ini. */
+GNN_MUST_CHECK enum gnn_status gnn_merit_table(const struct gnn_csv *csv, const char *paper, char *methods, FILE *out,
+                                               struct gnn_err *err);
+
+#endif
