@@ -297,7 +297,7 @@ PEERS ?=
 bench-peers:
 	@scripts/setup.sh build bench peers
 	@$(MAKE) --no-print-directory -s -j2 bench-bin
-	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) PEERS_ASKED='$(PEERS)' scripts/bench_peers.sh --page results/peers.md $(PEERS)
+	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) PEERS_ASKED='$(PEERS)' scripts/bench_peers.sh $(PEERS)
 
 test-gpu bench-gpu: setup-test
 	@$(MAKE) --no-print-directory -s -j2 tests
@@ -312,7 +312,7 @@ gpu-bundle: setup-test
 agree:
 	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory -s -j2 all
-	@OOCGNN=$(BIN) DATA=$(DATA) scripts/agree.sh --stages --out results/agree.md $(AGREE)
+	@OOCGNN=$(BIN) DATA=$(DATA) scripts/agree.sh --stages --out $(BUILD)/agree.md $(AGREE)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn

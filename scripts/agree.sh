@@ -5,7 +5,7 @@
 # is outside its band.
 #   scripts/agree.sh [--systems "pygplus gnndrive diskgnn"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
 #                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
-#                    [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
+#                    [--write] [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
 #                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"] [--readaheads "0 128K 1M"] [--model sage] [--any-age]
 # A word of --systems or --sampling is a system, and with +NAME=VALUE a parameter of it.
 # --sampling     cells of sampling alone (--sample-only), over --threads and caps about the size of the edge file, where
@@ -19,6 +19,7 @@
 # --batches N    only the first N mini-batches of an epoch; 0: all
 # --out FILE     writes the table there too, with the command that made it; what an older FILE says behind its line
 #                "<!-- generated: end -->" stays: read it again, it was written about other numbers
+# --write        as --out results/agree.md
 # --stages       adds what each stage did in either world, in seconds
 # --report       runs nothing, shows what is in the database
 # --any-age      goes on with a profile that was calibrated more than a day ago, or nobody knows when; it ends with status 4
@@ -38,6 +39,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --stages) stages=yes; shift; continue ;;
     --report) report=yes; shift; continue ;;
+    --write) out=results/agree.md; shift; continue ;;
     --any-age) any_age=yes; shift; continue ;;
     esac
     [ $# -ge 2 ] || { echo "agree: $1 needs a value, or is no option" >&2; exit 2; }

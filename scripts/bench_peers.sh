@@ -4,7 +4,8 @@
 # build/peers, as DGL's newest build there is for an older PyTorch; 1.4 GB are fetched and several GB unpacked, once. PyTorch's
 # wheels ask for CUDA's libraries, which stay out (scripts/torch_without_cuda.py). Where no index answers, it says so and
 # ends with status 0.
-#   scripts/bench_peers.sh [OPTIONS of bench_peers.py]
+#   scripts/bench_peers.sh [--write] [OPTIONS of bench_peers.py]
+# The page is peers.md in build/peers, at first a copy of results/peers.md; with --write, it is results/peers.md.
 # Wants OOCGNN (the program), BENCH (folder of the bench programs) and DATA (where datasets go).
 set -euo pipefail
 here=$(dirname "$0")
@@ -50,6 +51,13 @@ environment pyg "torch==2.15.0 torch_geometric==2.8.1 nvidia-cuda-runtime==13.5.
     "numpy==2.4.6 aiohttp==3.14.5 xxhash==4.1.0 pyparsing==3.3.3 $common"
 [ "${1:-}" = --install ] && exit 0
 
+page=$work/peers.md words=()
+for word in "$@"; do
+    if [ "$word" = --write ]; then page=results/peers.md; else words+=("$word"); fi
+done
+set -- "${words[@]}"
+[ -e "$page" ] || cp results/peers.md "$page"
+
 scale=1/100 dim=128
 for ((i = 1; i < $#; i++)); do
     next=$((i + 1))
@@ -62,7 +70,7 @@ done
     "$oocgnn" prepare papers100m --scale "$scale" --dim "$dim" --data "$data" --quiet
 
 # Beside this shell, which so hears a signal at once, hands it on and waits until what was changed is put back.
-OOCGNN=$oocgnn BENCH=$bench DATA=$data python3 "$here/bench_peers.py" --work "$work" "$@" &
+OOCGNN=$oocgnn BENCH=$bench DATA=$data python3 "$here/bench_peers.py" --work "$work" --page "$page" "$@" &
 measuring=$!
 trap 'kill -TERM "$measuring" 2>/dev/null; wait "$measuring"; exit 143' INT TERM HUP
 wait "$measuring"

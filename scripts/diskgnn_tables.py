@@ -7,7 +7,7 @@ its preset; of two epochs the second counts, and the preparation is before the f
 again: cut it off and start it again. Nothing is tuned to the published numbers, which are read from
 results/published/diskgnn.csv for their columns and for the findings alone.
 
-The cells go to results/diskgnn.csv, from which the generated part of results/diskgnn.md is written: tables, and what
+The cells go to build/results/diskgnn.csv, from which the generated part of diskgnn.md there is written: tables, and what
 the paper says of each with whether it holds here. `--write` writes that part from the CSV file alone, `--check`
 compares it (tests/style/test_results.sh).
 
@@ -28,7 +28,7 @@ import subprocess
 import sys
 import time
 
-from results_page import about, falls, finding, make_page, read_csv, table, tolerance, write_csv
+from results_page import about, add_places, falls, finding, make_page, placed, read_csv, table, tolerance, write_csv
 
 NODES = {"papers100m-sym": 111059956, "friendster-sym": 65608366}
 ROW_BYTES = 512
@@ -51,11 +51,8 @@ def parse_arguments():
     parser.add_argument("--millions", default=",".join(map(str, MILLIONS)), help="of Figure 13: rows of the disk cache, in millions")
     parser.add_argument("--compute", default="cuda", help="cuda: the profile's GPU")
     parser.add_argument("--keep", default="build/diskgnn", help="records of the cells; a cell that is there is not run")
-    parser.add_argument("--csv", default="results/diskgnn.csv")
-    parser.add_argument("--page", default="results/diskgnn.md")
-    parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
-    parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
-    return parser.parse_args()
+    add_places(parser, "diskgnn.csv", "diskgnn.md")
+    return placed(parser.parse_args())
 
 
 # ---- runs ----

@@ -7,7 +7,7 @@ p3.8xlarge and p3.16xlarge in memory. Of two epochs the second counts. An epoch 
 price of Table 2. A record that is there is not made again: cut it off and start it again. The published numbers are read from
 results/published/mariusgnn.csv for their columns and for the findings alone.
 
-The cells go to results/marius.csv, from which a generated part of results/marius.md is written: tables, and what the paper
+The cells go to build/results/marius.csv, from which a generated part of marius.md there is written: tables, and what the paper
 says of each with whether it holds here. Cells of another scale stay. `--write` writes that part from the CSV file alone,
 `--check` compares it (tests/style/test_results.sh).
 
@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-from results_page import about, finding, make_page, read_csv, table, write_csv
+from results_page import about, add_places, finding, make_page, placed, read_csv, table, write_csv
 
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published/mariusgnn.csv")
 FIELDS = ["part", "scale", "row", "column", "value"]
@@ -60,11 +60,8 @@ def parse_arguments():
     parser.add_argument("--batches", type=int, default=0, help="table 3: simulate so many of an epoch, after 20 of warm-up; 0: all")
     parser.add_argument("--seeds", type=int, default=3, help="of table 8, whose orders are drawn at random")
     parser.add_argument("--keep", default="build/marius", help="records of the cells; a cell that is there is not run")
-    parser.add_argument("--csv", default="results/marius.csv")
-    parser.add_argument("--page", default="results/marius.md")
-    parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
-    parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
-    return parser.parse_args()
+    add_places(parser, "marius.csv", "marius.md")
+    return placed(parser.parse_args())
 
 
 # ---- runs ----

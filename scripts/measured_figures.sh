@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The papers' figures on this machine's disk, at 1/100: runs what is missing of each, and rewrites the generated part of
-# results/figures-measured.md with their tables and verdicts. An hour and a half, of which the disk is the bottleneck for most;
-# cut off, the same command goes on. Nothing else should run meanwhile.
-#   scripts/measured_figures.sh [--page-only] [DIR]     # DIR: where datasets, database and pictures go [build/measured]
+# figures-measured.md in DIR with their tables and verdicts; with --write, of results/figures-measured.md. An hour and a half,
+# of which the disk is the bottleneck for most; cut off, the same command goes on. Nothing else should run meanwhile.
+#   scripts/measured_figures.sh [--page-only] [--write] [DIR]     # DIR: where datasets, database and pictures go [build/measured]
 # Readahead is the 128 KiB of the papers' machines, whatever this one's device has. Figures of several datasets and models are
 # made for papers100m and GraphSAGE. AGNES' layout of Yahoo takes more than the cap to prepare, so that its nodes stay as they
 # lie; its staging is a block a mini-batch of a hyperbatch, and neither shrinks with the graph, so that the one that a figure
 # does not vary is smaller than the paper's; and part of an epoch is run.
 set -euo pipefail
 run=--run
-if [ "${1:-}" = --page-only ]; then
-	run=--no-run
+write=no
+while [[ ${1:-} = --* ]]; do
+	case $1 in
+	--page-only) run=--no-run ;;
+	--write) write=yes ;;
+	*) echo "measured_figures.sh: no option $1" >&2; exit 2 ;;
+	esac
 	shift
-fi
+done
 dir=${1:-build/measured}
 oocgnn=${OOCGNN:-build/gcc/oocgnn}
 page=results/figures-measured.md
@@ -39,6 +44,10 @@ if [ "$run" = --no-run ] && [ ! -f "$dir/figures.db" ]; then
 	exit 1
 fi
 mkdir -p "$dir"
+if [ "$write" = no ]; then
+	[ -e "$dir/figures-measured.md" ] || cp "$page" "$dir/"
+	page=$dir/figures-measured.md
+fi
 text=$(mktemp)
 trap 'rm -f "$text"' EXIT
 

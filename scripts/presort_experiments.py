@@ -8,7 +8,7 @@ epoch while one trains, and AGNES searched gathers for it, so that a run's last 
 epochs the second counts, which does what every epoch of a long run does. A record that is there is not made again: cut it
 off and start it again.
 
-The cells go to results/presort_experiments.csv, from which the generated part of results/presort-experiments.md is
+The cells go to build/results/presort_experiments.csv, from which the generated part of presort-experiments.md there is
 written: tables, and what they say. `--write` writes that part from the CSV file alone, `--check` compares it
 (tests/style/test_results.sh).
 
@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 
-from results_page import finding, make_page, read_csv, table, write_csv
+from results_page import add_places, finding, make_page, placed, read_csv, table, write_csv
 
 FIELDS = ["part", "row", "column", "value"]
 SATA, NVME = "gnndrive-paper", "agnes-paper"
@@ -49,12 +49,9 @@ def parse_arguments():
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--systems", help="comma-separated: what is of others stays as the CSV file has it")
     parser.add_argument("--keep", default="build/presort_experiments", help="records of the cells; a cell that is there is not run")
-    parser.add_argument("--csv", default="results/presort_experiments.csv")
-    parser.add_argument("--page", default="results/presort-experiments.md")
+    add_places(parser, "presort_experiments.csv", "presort-experiments.md")
     parser.add_argument("--no-run", action="store_true", help="of the records that are there; the other cells say that they were not run")
-    parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
-    parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
-    return parser.parse_args()
+    return placed(parser.parse_args())
 
 
 # ---- runs ----

@@ -6,8 +6,10 @@ import configparser
 import csv
 import functools
 import os
+import shutil
 import sys
 
+MEASURED = "build/results"
 TOLERANCES = os.path.join(os.path.dirname(__file__), "../experiments/papers/tolerances.ini")
 
 
@@ -17,6 +19,32 @@ def read_csv(path):
         return []
     with open(path, encoding="utf-8", newline="") as source:
         return list(csv.DictReader(source))
+
+
+def add_places(parser, csv_name, page_name):
+    """Adds --csv, --page, --write and --check; placed() gives the first two their default."""
+    parser.add_argument("--csv", help=f"results/{csv_name} with --write or --check, else its copy under {MEASURED}/")
+    parser.add_argument("--page", help=f"results/{page_name} with --write or --check, else its copy under {MEASURED}/")
+    parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
+    parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
+    parser.set_defaults(names={"csv": csv_name, "page": page_name})
+
+
+def placed(a):
+    """The arguments with places of CSV file and page. What a user measures goes to copies outside the tree's files; to keep it,
+    copy the CSV file to results/ and use --write."""
+    for key, name in a.names.items():
+        if getattr(a, key) is not None:
+            continue
+        path = os.path.join("results", name)
+        if not a.write and not a.check:
+            copy = os.path.join(MEASURED, name)
+            if not os.path.exists(copy):
+                os.makedirs(MEASURED, exist_ok=True)
+                shutil.copy(path, copy)
+            path = copy
+        setattr(a, key, path)
+    return a
 
 
 def write_csv(path, fields, lines):

@@ -3,7 +3,7 @@
 """Every system on one graph under memory caps, twice: as its paper sets it, and with equal memory.
 
 Runs what is missing, round by round so that a slow hour of the machine meets every system, keeps every record (a run
-that is there is not repeated: cut it off and start it again), and rewrites the generated part of results/systems.md:
+that is there is not repeated: cut it off and start it again), and rewrites the generated part of build/results/systems.md:
 tables and the sentences that follow from them. `--write` writes that part from results/systems.csv alone, `--check`
 compares it (tests/style/test_results.sh).
 
@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 import results_page
-from results_page import Part, write_csv
+from results_page import Part, add_places, placed, write_csv
 
 LAYOUT = "agnes, nodes as they are"
 # row: system, its own settings; the settings' presets. Rows that the two presets set alike are run once.
@@ -70,11 +70,8 @@ def parse_arguments():
     parser.add_argument("--readahead", default="off", help="off: no mapping is read around; else the device's: 0, 128K (needs root)")
     parser.add_argument("--world", default="measured")
     parser.add_argument("--profile", default="this")
-    parser.add_argument("--csv", default="results/systems.csv")
-    parser.add_argument("--page", default="results/systems.md")
-    parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
-    parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
-    a = parser.parse_args()
+    add_places(parser, "systems.csv", "systems.md")
+    a = placed(parser.parse_args())
     a.parts = dict(part.split("=") for part in a.part)
     a.rows = [LAYOUT if row == "agnes-layout" else row for row in a.rows.split(",")]
     return a
