@@ -51,8 +51,8 @@ static const struct gnn_option plot_table[] = {
     OPTION("x-label", TEXT, x_label, "", .unit = "TEXT", .help = "Label of the x axis; empty = the option"),
     OPTION("y-label", TEXT, y_label, "", .unit = "TEXT", .help = "Label of the y axis; empty = the metric"),
     OPTION("out", TEXT, out, "figures", .unit = "FILE|DIR",
-           .help = "Directory of the files, or one of them, such as time.png; PNG, SVG, PDF, CSV and the caption are "
-                   "written with the same name"),
+           .help = "Directory of the files, or one of them, such as time.png; PNG, SVG, PDF and CSV are written "
+                   "with the same name"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -118,7 +118,8 @@ static enum gnn_status load_runs(const struct plot *p, struct gnn_db *db, struct
         else
             (*runs)[(*count)++] = (*runs)[i];
     if (*count < all)
-        gnn_log_warn("%u runs are left out: they are invalid, or their memory limit was not enforced", all - *count);
+        gnn_log_warn("Runs left out because they are invalid, or because their memory limit was not enforced: %u",
+                     all - *count);
     if (*count > 0)
         return GNN_OK;
     free(*runs);
@@ -130,19 +131,6 @@ static enum gnn_status load_runs(const struct plot *p, struct gnn_db *db, struct
 
 /* ---- output ---- */
 
-static enum gnn_status write_caption(const struct plot *p, const struct gnn_paper_figure *figure, struct gnn_err *err)
-{
-    char path[2 * GNN_TEXT_MAX];
-    (void)snprintf(path, sizeof path, "%s/%s.md", p->dir, p->id);
-    FILE *const out = fopen(path, "we");
-    if (out == NULL)
-        return gnn_fail(err, GNN_EIO, "%s cannot be written; name another directory with --out", path);
-    (void)fprintf(out, "%s\n\n%s\n", figure->about.title, figure->caption);
-    gnn_figure_reasons(figure, out);
-    const bool bad = ferror(out) != 0;
-    return fclose(out) == 0 && !bad ? GNN_OK : gnn_fail(err, GNN_EIO, "%s cannot be written; is the disk full?", path);
-}
-
 static enum gnn_status show(const struct plot *p, const struct gnn_paper_figure *figure, struct gnn_err *err)
 {
     struct gnn_err trouble = {0};
@@ -150,14 +138,13 @@ static enum gnn_status show(const struct plot *p, const struct gnn_paper_figure 
     gnn_figure_reasons(figure, stdout);
     (void)printf("\n%s\n\n", figure->caption);
     GNN_TRY(gnn_figure_csv(figure, p->dir, err));
-    GNN_TRY(write_caption(p, figure, err));
     const enum gnn_status drawn = gnn_figure_draw(figure, p->dir, &trouble);
     if (drawn == GNN_ENOTSUP) /* the numbers are there all the same */
         gnn_log_warn("%s", trouble.message);
     else if (drawn != GNN_OK)
         return gnn_fail(err, drawn, "%s", trouble.message);
     (void)printf("%s/%s.%s\n", p->dir, p->id,
-                 drawn == GNN_OK && strcmp(figure->about.chart, "table") != 0 ? "{png,svg,pdf,csv,md}" : "{csv,md}");
+                 drawn == GNN_OK && strcmp(figure->about.chart, "table") != 0 ? "{png,svg,pdf,csv}" : "csv");
     return GNN_OK;
 }
 

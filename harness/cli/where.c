@@ -6,7 +6,6 @@
 #include "harness/run/sweep/grid.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { VALUES_BYTES = 4 * GNN_TEXT_MAX };
@@ -19,57 +18,48 @@ static bool is_fact(const char *key)
     return false;
 }
 
-/* Finds the table of an option of `oocgnn run`, or of a system's parameter; *bytes of its owner's configuration. */
-static enum gnn_status find_options(const char *name, const struct gnn_option **options, size_t *bytes,
-                                    struct gnn_err *err)
+/* Fails with names that are similar to that of an option that does not exist. */
+static enum gnn_status no_option(const char *name, struct gnn_err *err)
 {
-    const char *const dot = strchr(name, '.');
-    *options = gnn_run_options;
-    *bytes = sizeof(struct gnn_run_config);
-    if (dot == NULL)
-        return GNN_OK;
     const struct gnn_system *system;
     char owner[GNN_NAME_MAX];
-    (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), GNN_NAME_MAX - 1), name);
+    const char *const dot = strchr(name, '.');
+    if (dot == NULL)
+        return gnn_option_set(gnn_run_options, NULL, name, "", err);
+    (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), sizeof owner - 1), name);
     GNN_TRY(gnn_system_find(owner, &system, err));
-    *options = system->options;
-    *bytes = system->config_bytes;
+    return gnn_option_set(system->options, NULL, dot + 1, "", err);
+}
+
+/* Writes a value as records have it. */
+static enum gnn_status format(const char *name, const char *value, char text[GNN_TEXT_MAX], struct gnn_err *err)
+{
+    union {
+        char text[GNN_TEXT_MAX];
+        uint64_t number;
+        struct gnn_u32_list list;
+    } parsed;
+    const struct gnn_option *const option = gnn_grid_option(name);
+    struct gnn_option alone[2] = {{.name = NULL}};
+    if (option == NULL)
+        return no_option(name, err);
+    alone[0] = *option;
+    alone[0].offset = 0;
+    GNN_TRY(gnn_option_set(alone, &parsed, option->name, value, err));
+    gnn_option_format(alone, &parsed, text, GNN_TEXT_MAX);
     return GNN_OK;
 }
 
-static enum gnn_status set_recorded(const char *name, const char *value, char text[GNN_TEXT_MAX], struct gnn_err *err)
-{
-    const struct gnn_option *options;
-    size_t bytes;
-    GNN_TRY(find_options(name, &options, &bytes, err));
-    const char *const dot = strchr(name, '.'), *const key = dot == NULL ? name : dot + 1;
-    const struct gnn_option *option = options;
-    while (option->name != NULL && strcmp(option->name, key) != 0)
-        option++;
-    char *const config = calloc(1, bytes + 1);
-    if (config == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the options of %s", name);
-    gnn_option_defaults(options, config);
-    enum gnn_status status = GNN_OK;
-    if (value != NULL || option->name == NULL) /* an unknown name is reported with its near misses */
-        status = gnn_option_set(options, config, key, value != NULL ? value : "", err);
-    if (status == GNN_OK && value != NULL)
-        gnn_option_format(option, config, text, GNN_TEXT_MAX);
-    free(config);
-    return status;
-}
-
-/* Writes a value of an option as the record has it; value NULL: only checks that there is such an option. `what`
- * begins the message. GNN_EUSAGE. */
+/* Writes a value of an option or a fact as the record has it; value NULL: only checks that there is one. `what` begins
+ * the message. GNN_EUSAGE. */
 static enum gnn_status recorded_text(const char *what, const char *name, const char *value, char text[GNN_TEXT_MAX],
                                      struct gnn_err *err)
 {
     struct gnn_err cause = {0};
-    if (is_fact(name)) {
-        (void)snprintf(text, GNN_TEXT_MAX, "%s", value != NULL ? value : "");
+    (void)snprintf(text, GNN_TEXT_MAX, "%s", value != NULL ? value : "");
+    if (is_fact(name) || (value == NULL && gnn_grid_option(name) != NULL))
         return GNN_OK;
-    }
-    const enum gnn_status status = set_recorded(name, value, text, &cause);
+    const enum gnn_status status = format(name, value != NULL ? value : "", text, &cause);
     if (status != GNN_OK)
         return gnn_fail(err, status, "%s %s%s%s: %s; `oocgnn run --help` has the options", what, name,
                         value == NULL ? "" : "=", value == NULL ? "" : value, cause.message);

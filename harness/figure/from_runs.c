@@ -2,18 +2,26 @@
 #include "harness/figure/from_runs.h"
 
 #include "harness/base/near_miss.h"
+#include "harness/base/plain_text.h"
+#include "harness/base/units.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/order.h"
-#include "harness/figure/run_caption.h"
-#include "harness/figure/run_values.h"
 #include "harness/figure/values.h"
 #include "harness/record/series.h"
 #include "harness/record/styles.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* An axis over an option, in the order of its values' ranks. */
+struct key {
+    struct gnn_axis axis;
+    const struct gnn_option *option; /* NULL: one of gnn_run_facts */
+    double ranks[GNN_AXIS_VALUES_MAX];
+};
 
 enum { PARTS_MAX = 4, SERIES = GNN_AXES_MAX, KEYS = GNN_AXES_MAX + 1 };
 _Static_assert((int)GNN_AXIS_VALUE_BYTES <= (int)GNN_NAME_MAX, "an axis's value is a series' name");
@@ -22,9 +30,8 @@ struct making {
     const struct gnn_runs_request *request;
     struct gnn_run_record *runs;
     uint32_t count;
-    struct gnn_kv_list *conditions;      /* (count) what may differ between runs */
-    struct gnn_run_key *keys;            /* (KEYS) x, facets, and at SERIES the names of the series */
-    struct gnn_run_key parts[PARTS_MAX]; /* options that a series' name consists of */
+    struct key *keys;            /* (KEYS) x, facets, and at SERIES the names of the series */
+    struct key parts[PARTS_MAX]; /* options that a series' name consists of */
     uint32_t axis_count, part_count;
     uint32_t *cells; /* (count) configuration of each run */
     struct gnn_paper_figure *figure;
@@ -32,43 +39,26 @@ struct making {
 
 /* ---- the request ---- */
 
-typedef enum gnn_status word_fn(struct making *m, const char *word, struct gnn_err *err);
-
-static enum gnn_status each_word(struct making *m, const char *list, word_fn *fn, struct gnn_err *err)
+/* Adds the options of a list. */
+static enum gnn_status add_keys(const char *list, struct key *keys, uint32_t *count, uint32_t max, struct gnn_err *err)
 {
     char text[GNN_FIGURE_LINE];
     char *rest = text;
     (void)snprintf(text, sizeof text, "%s", list);
-    for (char *word = strsep(&rest, ", "); word != NULL; word = strsep(&rest, ", "))
-        if (word[0] != '\0')
-            GNN_TRY(fn(m, word, err));
+    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
+        if (name[0] == '\0')
+            continue;
+        if (*count == max || strlen(name) >= GNN_NAME_MAX)
+            return gnn_fail(err, GNN_EUSAGE, "%s: a picture has at most %d facets and %d options in --series", name,
+                            GNN_AXES_MAX - 1, PARTS_MAX);
+        keys[*count].option = gnn_grid_option(name);
+        (void)snprintf(keys[(*count)++].axis.key, GNN_NAME_MAX, "%s", name);
+    }
     return GNN_OK;
 }
 
-static enum gnn_status add_key(const char *option, const char *name, struct gnn_run_key *keys, uint32_t *count,
-                               uint32_t max, struct gnn_err *err)
+static enum gnn_status add_metric(struct gnn_paper_figure *figure, const char *name, struct gnn_err *err)
 {
-    if (*count == max || strlen(name) >= GNN_NAME_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "%s %s: too many options or too long a name", option, name);
-    keys[*count].option = gnn_grid_option(name);
-    (void)snprintf(keys[*count].axis.key, GNN_NAME_MAX, "%s", name);
-    ++*count;
-    return GNN_OK;
-}
-
-static enum gnn_status add_axis(struct making *m, const char *name, struct gnn_err *err)
-{
-    return add_key("--facet", name, m->keys, &m->axis_count, GNN_AXES_MAX, err);
-}
-
-static enum gnn_status add_part(struct making *m, const char *name, struct gnn_err *err)
-{
-    return add_key("--series", name, m->parts, &m->part_count, PARTS_MAX, err);
-}
-
-static enum gnn_status add_metric(struct making *m, const char *name, struct gnn_err *err)
-{
-    struct gnn_paper_figure *const figure = m->figure;
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, name);
     for (uint32_t i = 0; gnn_metric_name(i) != NULL; i++)
@@ -84,16 +74,62 @@ static enum gnn_status add_metric(struct making *m, const char *name, struct gnn
 
 static enum gnn_status read_request(struct making *m, struct gnn_err *err)
 {
-    GNN_TRY(add_axis(m, m->request->x, err));
-    GNN_TRY(each_word(m, m->request->facets, add_axis, err));
-    GNN_TRY(each_word(m, m->request->series, add_part, err));
-    GNN_TRY(each_word(m, m->request->y, add_metric, err));
+    char text[GNN_FIGURE_LINE];
+    char *rest = text;
+    GNN_TRY(add_keys(m->request->x, m->keys, &m->axis_count, 1, err));
+    GNN_TRY(add_keys(m->request->facets, m->keys, &m->axis_count, GNN_AXES_MAX, err));
+    GNN_TRY(add_keys(m->request->series, m->parts, &m->part_count, PARTS_MAX, err));
+    (void)snprintf(text, sizeof text, "%s", m->request->y);
+    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", "))
+        if (name[0] != '\0')
+            GNN_TRY(add_metric(m->figure, name, err));
     if (m->part_count > 0 && m->figure->metric_count > 0)
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE, "--series and --y must not be empty; --series system --y epoch_s is an example");
 }
 
-/* ---- series and axes ---- */
+/* ---- values ---- */
+
+/* Whether the values are names, which have no order. */
+static bool has_names(const struct gnn_option *option)
+{
+    return option == NULL || option->type == GNN_OPT_TEXT || option->type == GNN_OPT_CHOICE ||
+           option->type == GNN_OPT_BOOL || option->type == GNN_OPT_U32_LIST;
+}
+
+/* Writes the value of a run's option, and where it belongs among others; names stay in the order in which they come.
+ * Returns false if the run has no such option, because it is another system's. */
+static bool put_value(const struct gnn_run_record *run, const struct key *key, char text[GNN_AXIS_VALUE_BYTES],
+                      double *rank)
+{
+    char number[GNN_SHORT_NUMBER_BYTES], dim[32];
+    const char *const name = key->axis.key, *value = gnn_kv_get(&run->config, name);
+    uint64_t bytes;
+    (void)snprintf(dim, sizeof dim, "%" PRIu64, run->dim);
+    value = strcmp(name, "system") == 0                           ? run->system
+            : strcmp(name, "dataset") == 0                        ? run->dataset /* also of a directory */
+            : strcmp(name, "dim") == 0 && run->dim != GNN_UNKNOWN ? dim
+            : value != NULL                                       ? value
+                                                                  : gnn_kv_get(&run->environment, name);
+    if (value == NULL)
+        return false;
+    (void)snprintf(text, GNN_AXIS_VALUE_BYTES, "%.*s", GNN_AXIS_VALUE_BYTES - 1,
+                   value[0] != '\0' ? gnn_text_short_number(value, number) : "none");
+    gnn_text_make_plain(text);
+    *rank = strcmp(name, "system") == 0    ? gnn_system_place(value)
+            : has_names(key->option)       ? 0
+            : strncmp(value, "1/", 2) == 0 ? -strtod(value + 2, NULL)
+                                           : strtod(value, NULL);
+    if (key->option == NULL || key->option->type != GNN_OPT_BYTES || gnn_parse_bytes(value, &bytes, NULL) != GNN_OK)
+        return true;
+    const bool unlimited = bytes == 0 && strcmp(name, "memory") == 0;
+    *rank = unlimited ? (double)INFINITY : (double)bytes;
+    if (unlimited)
+        (void)snprintf(text, GNN_AXIS_VALUE_BYTES, "none");
+    else if (strlen(text) > 5)
+        (void)gnn_format_bytes(bytes, text, GNN_AXIS_VALUE_BYTES);
+    return true;
+}
 
 /* Writes the name of a run's series, "gnndrive, dim=64": names alone, other values with their option. A parameter that
  * the run's system lacks is left out. The first option orders the series. */
@@ -105,33 +141,47 @@ static void name_series(const struct making *m, const struct gnn_run_record *run
     *rank = -1;
     (void)snprintf(name, GNN_AXIS_VALUE_BYTES, "others");
     for (uint32_t p = 0; p < m->part_count && used < GNN_AXIS_VALUE_BYTES; p++) {
-        const struct gnn_run_key *const part = &m->parts[p];
-        const char *const key = part->axis.key, *const dot = part->option != NULL ? strchr(key, '.') : NULL;
+        const struct gnn_option *const option = m->parts[p].option;
+        const char *const key = m->parts[p].axis.key, *const dot = option != NULL ? strchr(key, '.') : NULL;
         double own;
-        if (!gnn_run_value(run, part, value, &own))
+        if (!put_value(run, &m->parts[p], value, &own))
             continue;
-        *rank = p == 0 ? own : *rank;
-        const bool alone = part->option != NULL && dot == NULL && strcmp(value, "none") != 0 &&
-                           (part->option->type == GNN_OPT_TEXT || part->option->type == GNN_OPT_CHOICE);
+        const bool alone = option != NULL && dot == NULL && strcmp(value, "none") != 0 &&
+                           (option->type == GNN_OPT_TEXT || option->type == GNN_OPT_CHOICE);
         used += (size_t)snprintf(name + used, GNN_AXIS_VALUE_BYTES - used, "%s%s%s%s", used > 0 ? ", " : "",
                                  alone         ? ""
                                  : dot != NULL ? dot + 1
                                                : key,
                                  alone ? "" : "=", value);
+        *rank = p == 0 ? own : *rank;
     }
 }
 
 /* Writes a run's value on an axis, or the name of its series. */
-static enum gnn_status value_of(const struct making *m, uint32_t run, uint32_t key, char text[GNN_AXIS_VALUE_BYTES],
-                                double *rank, struct gnn_err *err)
+static bool value_of(const struct making *m, uint32_t run, uint32_t key, char text[GNN_AXIS_VALUE_BYTES], double *rank)
 {
-    const struct gnn_run_record *const r = &m->runs[run];
-    if (key == SERIES)
-        name_series(m, r, text, rank);
-    else if (!gnn_run_value(r, &m->keys[key], text, rank))
-        return gnn_fail(err, GNN_EUSAGE,
-                        "Run %" PRId64 " (%s) has no %s. Choose runs that have it, as in --where system=NAME.",
-                        r->run_id, r->system, m->keys[key].axis.key);
+    if (key != SERIES)
+        return put_value(&m->runs[run], &m->keys[key], text, rank);
+    name_series(m, &m->runs[run], text, rank);
+    return true;
+}
+
+static enum gnn_status add_value(struct key *key, const char *value, double rank, struct gnn_err *err)
+{
+    struct gnn_axis *const axis = &key->axis;
+    for (uint32_t i = 0; i < axis->count; i++)
+        if (strcmp(axis->values[i], value) == 0)
+            return GNN_OK;
+    if (axis->count == GNN_AXIS_VALUES_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "%s has more than %d values. Choose runs with --where 'OPTION=A|B'.",
+                        axis->key[0] != '\0' ? axis->key : "--series", GNN_AXIS_VALUES_MAX);
+    uint32_t at = axis->count++;
+    for (; at > 0 && key->ranks[at - 1] > rank; at--) {
+        memcpy(axis->values[at], axis->values[at - 1], sizeof axis->values[at]);
+        key->ranks[at] = key->ranks[at - 1];
+    }
+    key->ranks[at] = rank;
+    (void)snprintf(axis->values[at], sizeof axis->values[at], "%s", value);
     return GNN_OK;
 }
 
@@ -141,8 +191,11 @@ static enum gnn_status find_values(struct making *m, struct gnn_err *err)
     double rank;
     for (uint32_t r = 0; r < m->count; r++)
         for (uint32_t k = 0; k < KEYS; k = k + 1 == m->axis_count ? SERIES : k + 1) {
-            GNN_TRY(value_of(m, r, k, text, &rank, err));
-            GNN_TRY(gnn_run_key_add(&m->keys[k], text, rank, err));
+            if (!value_of(m, r, k, text, &rank))
+                return gnn_fail(err, GNN_EUSAGE,
+                                "Run %" PRId64 " (%s) has no %s. Choose runs that have it, as in --where system=NAME.",
+                                m->runs[r].run_id, m->runs[r].system, m->keys[k].axis.key);
+            GNN_TRY(add_value(&m->keys[k], text, rank, err));
         }
     if (m->keys[SERIES].axis.count > GNN_STYLES)
         return gnn_fail(err, GNN_EUSAGE,
@@ -152,13 +205,15 @@ static enum gnn_status find_values(struct making *m, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* ---- configurations ---- */
+
 static uint32_t place_on(const struct making *m, uint32_t run, uint32_t key)
 {
     char text[GNN_AXIS_VALUE_BYTES];
     const struct gnn_axis *const axis = &m->keys[key].axis;
     double rank;
     uint32_t at = 0;
-    (void)!value_of(m, run, key, text, &rank, NULL);
+    (void)value_of(m, run, key, text, &rank);
     while (at + 1 < axis->count && strcmp(axis->values[at], text) != 0)
         at++;
     return at;
@@ -167,92 +222,24 @@ static uint32_t place_on(const struct making *m, uint32_t run, uint32_t key)
 /* Finds or adds the configuration of each run. */
 static void add_cells(struct making *m)
 {
-    struct gnn_paper_figure *const figure = m->figure;
-    struct gnn_job *const job = figure->job;
+    struct gnn_figure_cell *const cells = m->figure->cells;
+    struct gnn_job *const job = m->figure->job;
     for (uint32_t r = 0; r < m->count; r++) {
-        struct gnn_figure_cell *const cell = &figure->cells[job->count];
+        struct gnn_figure_cell *const new = &cells[job->count];
         uint32_t c = 0;
-        *cell = (struct gnn_figure_cell){.series = place_on(m, r, SERIES)};
+        *new = (struct gnn_figure_cell){.series = place_on(m, r, SERIES)};
         for (uint32_t a = 0; a < m->axis_count; a++)
-            cell->at[a] = place_on(m, r, a);
-        while (figure->cells[c].series != cell->series || memcmp(figure->cells[c].at, cell->at, sizeof cell->at) != 0)
+            new->at[a] = place_on(m, r, a);
+        while (cells[c].series != new->series || memcmp(cells[c].at, new->at, sizeof new->at) != 0)
             c++;
-        if (c == job->count) {
-            struct gnn_run_config *const config = &job->cells[job->count++].config;
-            (void)snprintf(config->system, sizeof config->system, "%s", m->runs[r].system);
-        }
-        figure->cells[c].run_count++;
+        if (c == job->count)
+            (void)snprintf(job->cells[job->count++].config.system, GNN_TEXT_MAX, "%s", m->runs[r].system);
+        cells[c].run_count++;
         m->cells[r] = c;
     }
 }
 
-/* ---- runs that repeat each other ---- */
-
-/* Lists the conditions of every run, and what else a picture can choose it by. */
-static enum gnn_status list_conditions(struct making *m, struct gnn_err *err)
-{
-    for (uint32_t r = 0; r < m->count; r++) {
-        const struct gnn_run_record *const run = &m->runs[r];
-        struct gnn_kv_list *const list = &m->conditions[r];
-        const bool here = strcmp(run->world, "measured") == 0;
-        GNN_TRY(gnn_run_conditions(run, list, err));
-        GNN_TRY(gnn_kv_set(list, "system", run->system, err));
-        GNN_TRY(gnn_kv_set(list, "sample-only", run->variant[0] != '\0' ? "yes" : "no", err));
-        GNN_TRY(gnn_kv_set(list, "host.name", here ? gnn_kv_get(&run->environment, "host.name") : NULL, err));
-    }
-    return GNN_OK;
-}
-
-/* Returns the first condition in which two runs differ; NULL: none. How a limit was enforced counts only for times. */
-static const struct gnn_kv *find_difference(const struct making *m, uint32_t a, uint32_t b)
-{
-    const bool timed = m->runs[a].status == GNN_RUN_OK && m->runs[b].status == GNN_RUN_OK;
-    for (uint32_t i = 0; i < m->conditions[a].count; i++) {
-        const struct gnn_kv *const pair = &m->conditions[a].items[i];
-        const char *const other = gnn_kv_get(&m->conditions[b], pair->key);
-        if (pair->value != NULL && other != NULL && strcmp(pair->value, other) != 0 &&
-            (timed || strcmp(pair->key, "cap") != 0))
-            return pair;
-    }
-    return NULL;
-}
-
-static enum gnn_status refuse_pair(const struct making *m, uint32_t a, uint32_t b, const struct gnn_kv *pair,
-                                   struct gnn_err *err)
-{
-    const struct gnn_figure_cell *const cell = &m->figure->cells[m->cells[a]];
-    const char *const facets = m->request->facets;
-    char remedy[4 * GNN_NAME_MAX] = "Keep such runs in databases of their own.";
-    bool chosen = gnn_grid_option(pair->key) != NULL;
-    for (const char *const *fact = gnn_run_facts; *fact != NULL; fact++)
-        chosen = chosen || strcmp(*fact, pair->key) == 0;
-    if (chosen)
-        (void)snprintf(remedy, sizeof remedy, "Choose runs with --where %s=%.60s, or add --facet %s%s%s.", pair->key,
-                       pair->value, facets, facets[0] != '\0' ? "," : "", pair->key);
-    return gnn_fail(err, GNN_EUSAGE,
-                    "Runs %" PRId64 " and %" PRId64 " have one place in the picture (%s, %s=%s), but differ in %s: "
-                    "%.60s and %.60s. %s",
-                    m->runs[a].run_id, m->runs[b].run_id, m->keys[SERIES].axis.values[cell->series], m->request->x,
-                    m->keys[0].axis.values[cell->at[0]], pair->key, pair->value,
-                    gnn_kv_get(&m->conditions[b], pair->key), remedy);
-}
-
-static enum gnn_status check_repetitions(const struct making *m, struct gnn_err *err)
-{
-    for (uint32_t b = 0; b < m->count; b++) {
-        if (m->figure->cells[m->cells[b]].run_count > GNN_REPETITIONS_MAX)
-            return gnn_fail(err, GNN_EUSAGE,
-                            "Run %" PRId64 " has more than %d repetitions. Choose some with --where "
-                            "'seed=A|B'.",
-                            m->runs[b].run_id, GNN_REPETITIONS_MAX);
-        for (uint32_t a = 0; a < b; a++) {
-            const struct gnn_kv *const pair = m->cells[a] == m->cells[b] ? find_difference(m, a, b) : NULL;
-            if (pair != NULL)
-                return refuse_pair(m, a, b, pair, err);
-        }
-    }
-    return GNN_OK;
-}
+/* ---- the figure ---- */
 
 static enum gnn_status move_runs(struct making *m, struct gnn_err *err)
 {
@@ -270,7 +257,30 @@ static enum gnn_status move_runs(struct making *m, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- the figure ---- */
+/* Refuses runs of one place that do not repeat each other: their median would mean nothing. */
+static enum gnn_status check_cell(const struct making *m, const struct gnn_figure_cell *cell, struct gnn_err *err)
+{
+    struct gnn_run_series series;
+    uint32_t other = 0;
+    enum gnn_status status = GNN_OK;
+    GNN_TRY(gnn_run_series_open(cell->runs, cell->run_count, "seed", &series, err));
+    while (other < cell->run_count && series.of[other] == 0)
+        other++;
+    if (series.count > 1)
+        status = gnn_fail(
+            err, GNN_EUSAGE,
+            "Runs %" PRId64 " and %" PRId64 " have one place in the picture (%s, %s=%s), but differ: "
+            "\"%.99s\" and \"%.99s\". Choose runs with --where OPTION=VALUE, or add the option to --facet.",
+            cell->runs[0].run_id, cell->runs[other].run_id, m->figure->series[cell->series].name, m->request->x,
+            m->keys[0].axis.values[cell->at[0]], series.labels[0], series.labels[series.of[other]]);
+    else if (cell->run_count > GNN_REPETITIONS_MAX)
+        status = gnn_fail(err, GNN_EUSAGE,
+                          "Run %" PRId64 " has more than %d repetitions. Choose some with --where "
+                          "'seed=A|B'.",
+                          cell->runs[0].run_id, GNN_REPETITIONS_MAX);
+    gnn_run_series_close(&series);
+    return status;
+}
 
 static void set_text(char line[GNN_FIGURE_LINE], const char *text, const char *otherwise)
 {
@@ -288,18 +298,18 @@ static void describe(struct making *m)
     set_text(figure->about.title, m->request->title, title);
     set_text(figure->about.x_label, m->request->x_label, m->request->x);
     set_text(figure->about.y_label, m->request->y_label, figure->metrics[0]);
-    set_text(figure->about.chart, m->request->chart, gnn_run_key_has_names(&m->keys[0]) ? "bars" : "lines");
+    set_text(figure->about.chart, m->request->chart, has_names(m->keys[0].option) ? "bars" : "lines");
     set_text(figure->about.log, m->request->logarithmic ? "yes" : "", "");
     figure->scale_divisor = 1;
     figure->own = true;
     figure->axis_count = m->axis_count;
     for (uint32_t a = 0; a < m->axis_count; a++)
         figure->axes[a] = m->keys[a].axis;
-    figure->series_count = names->count;
-    for (uint32_t s = 0; s < names->count; s++) {
-        (void)snprintf(figure->series[s].name, GNN_NAME_MAX, "%s", names->values[s]);
-        figure->series[s].has_cells = true;
-        figure->series_names[s] = figure->series[s].name;
+    for (figure->series_count = 0; figure->series_count < names->count; figure->series_count++) {
+        struct gnn_figure_series *const series = &figure->series[figure->series_count];
+        (void)snprintf(series->name, sizeof series->name, "%s", names->values[figure->series_count]);
+        series->has_cells = true;
+        figure->series_names[figure->series_count] = series->name;
     }
 }
 
@@ -308,19 +318,18 @@ static enum gnn_status make(struct making *m, struct gnn_err *err)
     struct gnn_paper_figure *const figure = m->figure;
     GNN_NEW(m->keys, KEYS, err, "the axes");
     GNN_NEW(m->cells, m->count, err, "the places of %u runs", m->count);
-    GNN_NEW(m->conditions, m->count, err, "the conditions of %u runs", m->count);
     GNN_NEW(figure->job, 1, err, "%u configurations", m->count);
     GNN_NEW(figure->job->cells, m->count, err, "%u configurations", m->count);
     GNN_NEW(figure->cells, m->count, err, "%u configurations", m->count);
     GNN_TRY(read_request(m, err));
     GNN_TRY(find_values(m, err));
     add_cells(m);
-    GNN_TRY(list_conditions(m, err));
-    GNN_TRY(check_repetitions(m, err));
     describe(m);
     GNN_TRY(gnn_figure_read_order(figure, err));
-    gnn_run_caption_write(figure, m->runs, m->conditions, m->count, m->request, figure->caption);
-    return move_runs(m, err);
+    GNN_TRY(move_runs(m, err));
+    for (uint32_t c = 0; c < figure->job->count; c++)
+        GNN_TRY(check_cell(m, &figure->cells[c], err));
+    return gnn_run_caption_write(figure, m->request, err);
 }
 
 enum gnn_status gnn_figure_of_runs(struct gnn_run_record *runs, uint32_t count, const struct gnn_runs_request *request,
@@ -329,9 +338,6 @@ enum gnn_status gnn_figure_of_runs(struct gnn_run_record *runs, uint32_t count, 
     struct making m = {.request = request, .runs = runs, .count = count, .figure = calloc(1, sizeof *m.figure)};
     assert(count > 0);
     const enum gnn_status status = m.figure != NULL ? make(&m, err) : gnn_fail(err, GNN_ENOMEM, "the figure");
-    for (uint32_t r = 0; m.conditions != NULL && r < count; r++)
-        gnn_kv_clear(&m.conditions[r]);
-    free(m.conditions);
     free(m.cells);
     free(m.keys);
     gnn_run_records_free(runs, count);

@@ -1,179 +1,115 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/figure/run_caption.h"
+#include "harness/figure/from_runs.h"
+#include "harness/record/series.h"
 
-#include "harness/base/plain_text.h"
-#include "harness/record/summary.h"
-
-#include <assert.h>
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Characters that fit into two lines of one panel, wherever the first one breaks. */
-enum { ROOM = GNN_FIGURE_LINE - 1, DIFFERING_ROOM = 60 };
+enum { ROOM = GNN_FIGURE_LINE - 1 /* characters of two lines of one panel, wherever the first one breaks */ };
 
-/* Appends the text if all of it fits. */
-static bool add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static const char differing[] = ". Places also differ in ";
 
-static bool add(char *text, size_t room, const char *format, ...)
+/* Appends a part if all of it fits. */
+static bool add(char *text, size_t room, const char *before, const char *part, const char *behind)
 {
-    char part[GNN_CAPTION_BYTES];
-    va_list args;
-    va_start(args, format);
-    const int length = vsnprintf(part, sizeof part, format, args);
-    va_end(args);
-    if (length < 0 || strlen(text) + (size_t)length > room || (size_t)length >= sizeof part)
+    const size_t used = strlen(text);
+    if (used + strlen(before) + strlen(part) + strlen(behind) > room)
         return false;
-    memcpy(text + strlen(text), part, (size_t)length + 1);
+    (void)snprintf(text + used, room + 1 - used, "%s%s%s", before, part, behind);
     return true;
 }
 
-/* ---- conditions that all runs share ---- */
-
-/* Whether a run's caption has this part, between ", " or its ends. */
-static bool has_part(const char *caption, const char *part)
-{
-    const size_t length = strlen(part);
-    for (const char *at = caption; (at = strstr(at, part)) != NULL; at += length)
-        if ((at == caption || strncmp(at - 2, ", ", 2) == 0) &&
-            (at[length] == '\0' || strncmp(at + length, ", ", 2) == 0))
-            return true;
-    return false;
-}
-
-/* Appends the parts of a caption that `other` has, too. */
-static void add_common(char *text, size_t room, char *caption, const char *other)
-{
-    for (char *part = caption, *next; part != NULL; part = next) {
-        next = strstr(part, ", ");
-        if (next != NULL) {
-            *next = '\0';
-            next += 2;
-        }
-        if (has_part(other, part) && !has_part(text, part))
-            (void)add(text, room, "%s%s", text[0] != '\0' ? ", " : "", part);
-    }
-}
-
-/* Writes the parts of the captions of all runs with a time, or of all runs if none has one. */
-static void share(const struct gnn_run_record *runs, uint32_t count, char common[GNN_CAPTION_BYTES])
-{
-    char caption[GNN_CAPTION_BYTES], before[GNN_CAPTION_BYTES];
-    bool timed = false, first = true;
-    for (uint32_t r = 0; r < count; r++)
-        timed = timed || runs[r].status == GNN_RUN_OK;
-    for (uint32_t r = 0; r < count; r++) {
-        if (timed && runs[r].status != GNN_RUN_OK)
-            continue;
-        gnn_run_caption(&runs[r], caption, sizeof caption);
-        gnn_text_make_plain(caption);
-        memcpy(before, first ? caption : common, sizeof before);
-        common[0] = '\0';
-        add_common(common, GNN_CAPTION_BYTES - 1, before, caption);
-        first = false;
-    }
-}
-
-/* ---- the picture ---- */
-
-static const char *place_of_memory(const struct gnn_paper_figure *figure, const struct gnn_runs_request *request)
+/* Returns where the picture shows an option, or NULL. */
+static const char *place_of(const struct gnn_paper_figure *figure, const struct gnn_runs_request *request,
+                            const char *key)
 {
     for (uint32_t a = 0; a < figure->axis_count; a++)
-        if (strcmp(figure->axes[a].key, "memory") == 0)
+        if (strcmp(figure->axes[a].key, key) == 0)
             return a == 0 ? "x axis" : "panels";
-    return strstr(request->series, "memory") != NULL ? "legend" : NULL;
+    return strstr(request->series, key) != NULL ? "legend" : NULL;
 }
 
-static void add_repetitions(const struct gnn_paper_figure *figure, char *text)
-{
-    uint32_t least = UINT32_MAX, most = 0;
-    for (uint32_t c = 0; c < figure->job->count; c++) {
-        least = gnn_min_u32(least, figure->cells[c].run_count);
-        most = gnn_max_u32(most, figure->cells[c].run_count);
-    }
-    if (most == 1)
-        (void)add(text, ROOM, ". One run each");
-    else if (least == most)
-        (void)add(text, ROOM, ". Median and range of %u runs", most);
-    else
-        (void)add(text, ROOM, ". Median and range of %u to %u runs", least, most);
-}
-
-static void add_words(const struct gnn_run_record *runs, uint32_t count, char *text)
+/* Adds repetitions and the meaning of words. The newest run of a place decides whether it has a time or a word. */
+static void add_runs(const struct gnn_paper_figure *figure, char *text)
 {
     static const char *const words[GNN_RUN_STATUS_COUNT] = {[GNN_RUN_OOM] = "OOM: out of memory",
                                                             [GNN_RUN_GPU_OOM] = "GPU OOM: out of GPU memory",
                                                             [GNN_RUN_OOT] = "OOT: timeout"};
-    for (uint32_t r = 0; r < count; r++)
-        if (words[runs[r].status] != NULL && strstr(text, words[runs[r].status]) == NULL)
-            (void)add(text, ROOM, ". %s", words[runs[r].status]);
-}
-
-/* Whether the picture shows this option, or the option that a digest follows from. */
-static bool is_shown(const struct gnn_paper_figure *figure, const struct gnn_runs_request *request, const char *key)
-{
-    bool shown = strstr(request->series, key) != NULL || strstr(key, ".digest") != NULL;
-    for (uint32_t a = 0; a < figure->axis_count; a++)
-        shown = shown || strcmp(figure->axes[a].key, key) == 0;
-    return shown;
-}
-
-static bool varies(const struct gnn_kv_list *conditions, uint32_t count, const char *key)
-{
-    const char *first = NULL;
-    for (uint32_t r = 0; r < count; r++) {
-        const char *const value = gnn_kv_get(&conditions[r], key);
-        if (first != NULL && value != NULL && strcmp(first, value) != 0)
-            return true;
-        first = value != NULL ? value : first;
+    char counts[128], meanings[GNN_FIGURE_LINE] = "";
+    uint32_t least = UINT32_MAX, most = 0, mixed = 0;
+    for (uint32_t c = 0; c < figure->job->count; c++) {
+        const struct gnn_figure_cell *const cell = &figure->cells[c];
+        const char *const word = words[cell->runs[cell->run_count - 1].status];
+        uint32_t same = 0;
+        while (same < cell->run_count && cell->runs[same].status == cell->runs[0].status)
+            same++;
+        mixed += same < cell->run_count ? 1 : 0;
+        most = gnn_max_u32(most, cell->run_count);
+        least = gnn_min_u32(least, cell->run_count);
+        if (word != NULL && strstr(meanings, word) == NULL)
+            (void)add(meanings, ROOM, ". ", word, "");
     }
-    return false;
+    (void)snprintf(counts, sizeof counts, most == 1 ? ". One run each" : ". Median and range of %s%u runs",
+                   least < most ? "up to " : "", most);
+    (void)add(text, ROOM, counts, "", "");
+    (void)snprintf(counts, sizeof counts, ", which ended differently at %u place%s", mixed, mixed == 1 ? "" : "s");
+    (void)add(text, ROOM, mixed > 0 ? counts : "", meanings, "");
 }
 
-/* Names the options that differ between places of the picture and that it does not show. */
-static void add_differing(const struct gnn_paper_figure *figure, const struct gnn_kv_list *conditions, uint32_t count,
-                          const struct gnn_runs_request *request, char *text)
+/* Takes one more run: notes the first value of each condition, and names those that differ between places and that the
+ * picture does not show. Digests follow from options. */
+static enum gnn_status add_run(const struct gnn_paper_figure *figure, const struct gnn_runs_request *request,
+                               const struct gnn_run_record *run, struct gnn_kv_list *shared, char *text,
+                               struct gnn_err *err)
 {
-    struct gnn_kv_list seen = {0};
-    char names[GNN_FIGURE_LINE] = "";
-    uint32_t more = 0;
-    for (uint32_t r = 0; r < count; r++)
-        for (uint32_t i = 0; i < conditions[r].count; i++) {
-            const char *const key = conditions[r].items[i].key;
-            if (gnn_kv_get(&seen, key) != NULL || gnn_kv_set(&seen, key, "", NULL) != GNN_OK)
-                continue;
-            if (is_shown(figure, request, key) || !varies(conditions, count, key))
-                continue;
-            more += add(names, DIFFERING_ROOM, "%s%s", names[0] != '\0' ? ", " : "", key) ? 0 : 1;
-        }
-    gnn_kv_clear(&seen);
-    if (more > 0)
-        (void)add(names, sizeof names - 1, " and %u more", more);
-    if (names[0] != '\0')
-        (void)add(text, ROOM, ". Places also differ in %s", names);
+    struct gnn_kv_list own = {0};
+    enum gnn_status status = gnn_run_conditions(run, &own, err);
+    GNN_NEXT(status, gnn_kv_set(&own, "system", run->system, err));
+    for (uint32_t i = 0; i < own.count && status == GNN_OK; i++) {
+        const char *const key = own.items[i].key, *const value = own.items[i].value;
+        const char *const before = gnn_kv_get(shared, key);
+        if (value == NULL || strstr(key, ".digest") != NULL || place_of(figure, request, key) != NULL ||
+            (before != NULL && (before[0] == '\0' || strcmp(before, value) == 0)))
+            continue;
+        if (before != NULL)
+            (void)add(text, ROOM, strstr(text, differing) != NULL ? ", " : differing, key, "");
+        status = gnn_kv_set(shared, key, before == NULL ? value : "", err); /* "": it differs */
+    }
+    gnn_kv_clear(&own);
+    return status;
 }
 
-void gnn_run_caption_write(const struct gnn_paper_figure *figure, const struct gnn_run_record *runs,
-                           const struct gnn_kv_list *conditions, uint32_t count, const struct gnn_runs_request *request,
-                           char *text)
+enum gnn_status gnn_run_caption_write(struct gnn_paper_figure *figure, const struct gnn_runs_request *request,
+                                      struct gnn_err *err)
 {
-    char common[GNN_CAPTION_BYTES], all[GNN_CAPTION_BYTES], tail[GNN_FIGURE_LINE] = "";
-    const char *const memory = place_of_memory(figure, request);
-    const char *const build = gnn_kv_get(&conditions[0], "build.revision");
-    share(runs, count, common);
-    memcpy(all, common, sizeof all);
-    if (memory != NULL && strstr(common, "memory limit") == NULL)
-        (void)add(tail, ROOM, "; memory limits: see %s", memory);
-    add_repetitions(figure, tail);
-    add_words(runs, count, tail);
-    add_differing(figure, conditions, count, request, tail);
-    if (build != NULL && !varies(conditions, count, "build.revision"))
-        (void)add(tail, ROOM, ". Build %.24s", build);
-    (void)snprintf(text, GNN_FIGURE_LINE, "profile %s", runs[0].profile); /* the machine first */
-    if (runs[0].profile[0] == '\0' || !has_part(all, text))
-        text[0] = '\0';
-    add_common(text, ROOM - 1 - strlen(tail), common, all); /* the full stop */
+    static const char *const parts[][3] = {
+        {"world", "", " world"},      {"profile", "profile ", ""}, {"dataset", "", ""},
+        {"scale", "scale ", ""},      {"system", "", ""},          {"memory", "memory limit ", ""},
+        {"dim", "dim ", ""},          {"model", "", ""},           {"batch", "batch ", ""},
+        {"cold", "cold start: ", ""}, {"fanout", "fan-out ", ""},  {"hidden", "hidden ", ""},
+        {"compute", "compute ", ""},
+    };
+    char tail[GNN_FIGURE_LINE] = "", *const text = figure->caption;
+    const char *const memory = place_of(figure, request, "memory");
+    struct gnn_kv_list shared = {0};
+    enum gnn_status status = GNN_OK;
+    if (memory != NULL)
+        (void)add(tail, ROOM, "; memory limits: see ", memory, "");
+    add_runs(figure, tail);
+    for (uint32_t c = 0; c < figure->job->count; c++)
+        for (uint32_t r = 0; r < figure->cells[c].run_count; r++)
+            GNN_NEXT(status, add_run(figure, request, &figure->cells[c].runs[r], &shared, tail, err));
+    const char *const build = gnn_kv_get(&shared, "build.revision");
+    (void)add(tail, ROOM - 1, build != NULL && build[0] != '\0' ? ". Build " : "", build != NULL ? build : "", "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *const value = gnn_kv_get(&shared, parts[i][0]);
+        if (value != NULL && value[0] != '\0' && add(text, ROOM - 3 - strlen(tail), parts[i][1], value, parts[i][2]))
+            (void)add(text, ROOM, ", ", "", "");
+    }
+    text[strlen(text) > 2 ? strlen(text) - 2 : 0] = '\0';
     text[0] = (char)toupper((unsigned char)text[0]);
-    (void)add(text, ROOM, "%s%s", tail, tail[0] != '\0' ? "." : "");
+    (void)add(text, ROOM, tail, ".", "");
+    gnn_kv_clear(&shared);
+    return status;
 }

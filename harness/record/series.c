@@ -59,6 +59,8 @@ static enum gnn_status set_columns(const struct gnn_run_record *run, struct gnn_
 {
     static const char *const starts[] = {"unknown", "no", "yes"};
     char bytes[32];
+    const bool here = strcmp(run->world, "measured") == 0; /* virtual time is that of a profile, on any machine */
+    GNN_TRY(gnn_kv_set(out, "host.name", here ? gnn_kv_get(&run->environment, "host.name") : NULL, err));
     GNN_TRY(gnn_kv_set(out, "dataset", text_or_null(run->dataset), err));
     if (run->scale_divisor != GNN_UNKNOWN)
         GNN_TRY(gnn_kv_setf(out, err, "scale", run->scale_divisor == 1 ? "1" : "1/%" PRIu64, run->scale_divisor));

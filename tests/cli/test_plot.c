@@ -122,7 +122,8 @@ static void wrong_words_are_refused(void **state)
         {"--series gnndrive.dept", "did you mean \"depth\""},
         {"--series nosuch.depth", "unknown system \"nosuch\""},
         {"--facet batch,hiden", "--facet hiden: no option \"hiden\"; did you mean \"hidden\""},
-        {"--facet batch,dim,hidden,lr,heads,fanout,model,seed", "--facet seed: too many options"},
+        {"--facet batch,dim,hidden,lr,heads,fanout,model,seed",
+         "seed: a picture has at most 7 facets and 4 options in --series"},
         {"--y epoch", "--y epoch: runs have no such metric; did you mean \"epoch_s\""},
         {"--y zzz", "epoch_s, read_gib and hit_pct are some"},
         {"--y target_s", "--y target_s: runs have no such metric"},
@@ -149,25 +150,23 @@ static void wrong_words_are_refused(void **state)
     }
 }
 
-/* Runs of one place that differ in an option are never averaged; the conditions that are offered are accepted. */
+/* Runs of one place that differ in an option are never averaged, and the message names the option. */
 static void unlike_runs_are_not_averaged(void **state)
 {
     const struct place *const p = *state;
-    expect(p, "", 2,
-           PARTS("Runs 1 and 5 have one place in the picture (presort, memory=96M), but differ in batch: 10 and 25. "
-                 "Choose runs with --where batch=10, or add --facet batch."));
+    expect(
+        p, "", 2,
+        PARTS("Runs 1 and 5 have one place in the picture (presort, memory=96M), but differ: \"presort batch=10\" and "
+              "\"presort batch=25\". Choose runs with --where OPTION=VALUE, or add the option to --facet."));
     expect(p, "--where batch=10", 0, PARTS("| presort |"));
     struct gnn_db *const db = open_db(p);
     put(db, "pygplus", 64, 9, 5, GNN_RUN_OK, PAIRS("batch=10", "hidden=16"));
     gnn_db_close(db);
     expect(p, "--facet batch", 2,
-           PARTS("(pygplus, memory=64M), but differ in hidden: 256 and 16. Choose runs with "
-                 "--where hidden=256, or add --facet batch,hidden."));
+           PARTS("(pygplus, memory=64M), but differ: \"pygplus hidden=256\" and \"pygplus hidden=16\"."));
     expect(p, "--facet batch --where hidden=256", 0, PARTS("| pygplus | 10 |"));
     expect(p, "--facet batch,hidden", 0, PARTS("| pygplus | 10 | 16 |"));
-    expect(p, "--series batch --where hidden=256", 2,
-           PARTS("differ in system: presort and pygplus. Choose runs with --where "
-                 "system=presort, or add --facet system."));
+    expect(p, "--series batch --where hidden=256", 2, PARTS("(batch=10, memory=96M), but differ: \"presort"));
     expect(p, "--where hidden=16", 0, PARTS("| pygplus |"));
 }
 
@@ -179,17 +178,13 @@ static void repetitions_are_a_median_and_a_range(void **state)
            PARTS("| pygplus | 10 | 7.2 (6.6 to 7.8) | 4.8 (4.4 to 5.2) | 2.4 (2.2 to 2.6) |",
                  "| ginex | 25 | OOM | 14.4 (13.2 to 15.6) | ", "| pygplus | 25 | OOT | ",
                  "* ginex (2 configurations): the run needs about 68.0 MiB, the memory limit is 32.0 MiB",
-                 "Measured world, papers100m, scale 1/100, dim 128, model sage, hidden 256, cold start; "
+                 "Measured world, papers100m, scale 1/100, dim 128, sage, cold start: yes, hidden 256; "
                  "memory limits: see x axis. Median and range of 3 runs. OOM: out of memory. OOT: timeout. "
                  "Build 0123456789ab.\n",
                  "/out/epoch_s-reads-over-memory."));
     expect_file(p, "epoch_s-reads-over-memory.csv",
                 PARTS("series,memory,batch,status,runs,epoch_s,epoch_s_least,epoch_s_most,",
                       "\npygplus,32M,10,ok,3,7.2,6.6,7.8,", "\nginex,32M,25,OOM,0,,,,"));
-    expect_file(p,
-                "epoch_s-reads-over-memory"
-                ".md",
-                PARTS("epoch_s over memory\n\nMeasured world, ", "\nOut of memory:\n"));
     expect_file(p, "epoch_s-reads-over-memory.gp",
                 PARTS("heading = \"epoch_s over memory\"\n", "caption_lines = 2\n", "logarithmic = 1\n",
                       "\"32M\" 0, \"64M\" 1, \"96M\" 2", "panel_names[2] = \"batch=25\"\n"));
@@ -266,9 +261,17 @@ static void what_else_differs_is_named(void **state)
     put(db, "gnndrive", 4096, 1, 5, GNN_RUN_INVALID, PAIRS("batch=8", "dim=64", "lr=0.1", "profile=fast"));
     gnn_db_close(db);
     expect(p, "--where batch=8 --x dim", 0,
-           PARTS("1 runs are left out: they are invalid", "| series | dim=64 | dim=512 |",
-                 "\nProfile fast, measured world, ", "Places also differ in lr. Build 0123456789ab.\n"));
-    expect(p, "--where batch=8", 2, PARTS("differ in dim: 64 and 512"));
+           PARTS("because their memory limit was not enforced: 1\n", "| series | dim=64 | dim=512 |",
+                 "\nMeasured world, profile fast, papers100m, scale 1/100, memory limit none, sage, batch 8, ",
+                 "Places also differ in lr. Build 0123456789ab.\n"));
+    expect(p, "--where batch=8", 2, PARTS("but differ: \"gnndrive dim=64 lr=0.003\" and \"gnndrive dim=512 lr=0.1\""));
+    struct gnn_db *const again = open_db(p);
+    put(again, "gnndrive", 0, 2, 3, GNN_RUN_OOM,
+        PAIRS("batch=8", "dim=64", "lr=0.0030000000000000005", "profile=fast"));
+    gnn_db_close(again);
+    expect(p, "--where batch=8 --x dim", 0,
+           PARTS("| gnndrive | OOM | 4 |",
+                 ". Median and range of up to 2 runs, which ended differently at 1 place. OOM: "));
     expect(p, "--where batch=8 --series lr", 0, PARTS("| series | memory=none |", "| lr=0.003 |", "| lr=0.1 |"));
 }
 
@@ -279,15 +282,13 @@ static void files_go_where_they_are_named(void **state)
         process_shell("cd %s && %s plot --db %s --facet batch --title 'A title' --x-label limit --y-label time --out "
                       "my.plots/time.svg && ls my.plots && cat my.plots/time.gp",
                       p->dir, p->program, p->db);
-    process_expect_all(&r, 0,
-                       PARTS("my.plots/time.", "time.csv\n",
-                             "time."
-                             "md\n",
-                             "heading = \"A title\"", "xlabel = \"limit\"", "ylabel = \"time\""));
+    process_expect_all(
+        &r, 0,
+        PARTS("my.plots/time.", "time.csv\n", "heading = \"A title\"", "xlabel = \"limit\"", "ylabel = \"time\""));
     process_free(&r);
     r = process_shell("cd %s && PATH=/nonexistent %s plot --db %s --facet batch --out new/deep; /bin/ls new/deep",
                       p->dir, p->program, p->db);
-    process_expect_all(&r, 0, PARTS("new/deep/epoch_s-over-memory.{csv,md}", "gnuplot is not installed", ".csv\n"));
+    process_expect_all(&r, 0, PARTS("new/deep/epoch_s-over-memory.csv", "gnuplot is not installed", ".csv\n"));
     process_free(&r);
 }
 
@@ -303,7 +304,7 @@ static void pictures_are_drawn(void **state)
                           p->dir, p->program, p->db, charts[i]);
         if (strstr(r.err, "gnuplot is not installed") != NULL)
             skip_test("no gnuplot");
-        process_expect_all(&r, 0, PARTS("{png,svg,pdf,csv,md}"));
+        process_expect_all(&r, 0, PARTS("{png,svg,pdf,csv}"));
         process_free(&r);
     }
 }
