@@ -60,12 +60,13 @@ void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, ui
     }
 }
 
-/* Minutes of a cell by what the file says of all of them together; NAN: it says nothing of cells at this scale. */
+/* Minutes of a cell by what the file says of all of them, without variants; NAN: it says nothing at this scale. */
 static double minutes_by_file(const struct gnn_paper_figure *figure)
 {
     if (figure->about.minutes[0] == '\0' || !figure->own_setup)
         return (double)NAN;
-    return strtod(figure->about.minutes, NULL) / figure->job->count;
+    const uint32_t variants = figure->has_variants ? figure->axes[figure->axis_count - 1].count : 1;
+    return strtod(figure->about.minutes, NULL) * variants / figure->job->count;
 }
 
 void gnn_figure_met_close(struct gnn_figure_met *met)
