@@ -81,6 +81,6 @@ verdict "where scripts write: $(tail -n 1 "$dir/said")" $((places + $?))
 
 # With --write, the tree's page it is.
 bash -c "${peers#@} --write" >"$dir/said" 2>&1 && grep -q '^| sage | 10 | 1 |' results/peers.md &&
-    ! cmp -s results/peers.md "$dir/before/peers.md"
+    ! diff -q results/peers.md "$dir/before/peers.md" >/dev/null
 verdict "make bench-peers PEERS=--write" $?
 finish
