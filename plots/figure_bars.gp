@@ -51,7 +51,7 @@ do for [t=1:3] {
              for [i=0:series-1] data index p-1 using ($0 + centre(i)):(foot(p)):(stringcolumn(6+5*i)) with labels rotate by 90 left font ',8' textcolor rgb colours[i+1] notitle, \
              for [i=1:series] NaN with boxes title (logarithmic ? '' : names[i]) linecolor rgb colours[i], \
              for [i=1:series] NaN with points title (logarithmic ? names[i] : '') pointtype mark(i) pointsize 1.1 linecolor rgb colours[i], \
-             NaN with points title (published ? 'published' : '') pointtype 12 pointsize 1.6 linewidth 1.5 linecolor rgb '#000000'
+             NaN with points title (published ? published_name : '') pointtype 12 pointsize 1.6 linewidth 1.5 linecolor rgb '#000000'
         unset label 1
         unset label 2
         unset key

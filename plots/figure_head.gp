@@ -5,6 +5,7 @@
 # Variables set before this text:
 #   series, names      number of series and their names
 #   published          1 where a published value is drawn and the key names it, else 0
+#   published_name     its name there
 #   panels, panel_names, columns: number of panels, their titles, how many in a row (0: any)
 #   caption_lines      lines of the caption
 #   words              most words at one value of x that a shape puts in a strip above its lines
@@ -18,7 +19,7 @@ across = columns > 0 ? columns : panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))
 wide = across == 1 ? 800 : 420 * across # a page of text shows some 800 pixels
 panel = (wide - 105 - 60.0 * (across - 1)) / across # its width
-longest = published ? 9 : 3
+longest = published ? strlen(published_name) : 3
 do for [i=1:series] { if (strlen(names[i]) > longest) { longest = strlen(names[i]) } }
 # Rows of the key, each with about as many names: gnuplot makes it no wider than the first panel.
 fitting = int(panel / (7.5 * longest + 65))

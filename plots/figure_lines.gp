@@ -56,7 +56,7 @@ do for [t=1:3] {
              for [i=0:series-1] data index p-1 using ($0):(column(5+5*i)) with points notitle pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb colours[i+1], \
              for [i=0:series-1] data index p-1 using ($0):(has(i) ? height(i > 0 ? sum [k=0:i-1] has(k) : 0) : NaN):(label(i)) with labels left offset character 0.9,-0.2 point pointtype mark(i+1) pointsize 0.8 linecolor rgb colours[i+1] font ',9' notitle, \
              for [i=1:series] NaN with linespoints title names[i] pointtype mark(i) pointsize 0.9 linewidth 2 dashtype dash(i) linecolor rgb colours[i], \
-             NaN with points title (published ? 'published' : '') pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb '#000000'
+             NaN with points title (published ? published_name : '') pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb '#000000'
         unset label 1
         unset label 2
         unset key

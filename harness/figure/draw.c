@@ -63,12 +63,23 @@ static void widen(struct range *range, double value)
     range->most = fmax(range->most, value);
 }
 
-/* Published times are drawn at the paper's own size alone: a scaled run's are no such thing. */
+/* At a scale, published times and sizes are divided like the graph. NAN: nothing, or a word. */
 static double published_at(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at)
 {
-    const struct gnn_published_row *const row =
-        figure->scale_divisor == 1 ? gnn_figure_published(figure, metric, series, at) : NULL;
-    return row != NULL ? gnn_published_value(row) : (double)NAN;
+    const struct gnn_published_row *const row = gnn_figure_published(figure, metric, series, at);
+    return row != NULL ? gnn_published_value(row) / gnn_figure_published_divisor(figure, metric) : (double)NAN;
+}
+
+/* Writes the word that stands in place of a number: that of our run, or in brackets that of the paper. "": none. */
+static void word_at(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
+                    const struct gnn_figure_value *value, char *text, size_t text_bytes)
+{
+    const struct gnn_published_row *const row = gnn_figure_published(figure, metric, series, at);
+    const bool printed = value->state == GNN_VALUE_NONE && row != NULL && !isfinite(gnn_published_value(row));
+    (void)snprintf(text, text_bytes, printed ? "[%s]" : "%s",
+                   printed                           ? row->value
+                   : value->state == GNN_VALUE_KNOWN ? ""
+                                                     : value->word);
 }
 
 /* What the values of a metric are multiplied by to be drawn: times as seconds, bytes as GiB, shares as parts of one. */
@@ -101,6 +112,7 @@ static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
                       FILE *data, struct panels *panels)
 {
     struct range panel = {0};
+    char word[48];
     const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
     const double published = published_at(figure, metric, series, at), unit = unit_of(figure->metrics[metric]);
     if (value.state == GNN_VALUE_KNOWN)
@@ -111,7 +123,8 @@ static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
         (void)fprintf(data, "\t%.9g", published);
     else
         (void)fputs("\tNaN", data);
-    (void)fprintf(data, "\t%s", value.state == GNN_VALUE_KNOWN || value.word[0] == '\0' ? " " : value.word);
+    word_at(figure, metric, series, at, &value, word, sizeof word);
+    (void)fprintf(data, "\t%s", word[0] == '\0' ? " " : word);
     panels->range.published = panels->range.published || isfinite(published);
     widen(&panel, published);
     if (value.state == GNN_VALUE_KNOWN) {
@@ -122,18 +135,17 @@ static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
     widen(&panels->range, panel.least);
     widen(&panels->range, panel.most);
     panels->tops[panels->count - 1] = fmax(panels->tops[panels->count - 1], panel.most);
-    if (value.state != GNN_VALUE_KNOWN && strlen(value.word) > panels->word_length)
-        panels->word_length = strlen(value.word);
-    return value.state != GNN_VALUE_KNOWN && value.word[0] != '\0';
+    panels->word_length = strlen(word) > panels->word_length ? strlen(word) : panels->word_length;
+    return word[0] != '\0';
 }
 
-/* Whether the picture shows anything of the series: it has cells, or published values that are drawn. */
+/* Whether the picture shows anything of the series: it has cells, or published values or words. */
 static bool is_shown(const struct gnn_paper_figure *figure, uint32_t series)
 {
     uint32_t at[GNN_AXES_MAX] = {0};
     bool shown = figure->series[series].has_cells;
     do
-        shown = shown || isfinite(published_at(figure, 0, series, at));
+        shown = shown || gnn_figure_published(figure, 0, series, at) != NULL;
     while (!shown && gnn_axes_next(figure, 0, at));
     return shown;
 }
@@ -494,6 +506,9 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     put_text(script, "caption", text);
     put_text(script, "xlabel", figure->about.x_label);
     put_text(script, "ylabel", figure->about.y_label);
+    const uint32_t divisor = gnn_figure_published_divisor(figure, 0);
+    (void)snprintf(text, sizeof text, divisor > 1 ? "published / %u" : "published", divisor);
+    put_text(script, "published_name", text);
     (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\ndrawn = %d\n",
                   logarithmic ? 1 : 0, logarithmic ? least / 1.5 : 0, logarithmic ? most * 1.5 : most * headroom,
                   panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);

@@ -31,11 +31,12 @@ static const struct {
     {                                                                                                                  \
 #field, offsetof(struct gnn_figure_about, field)                                                               \
     }
-    ABOUT(paper),       ABOUT(place),   ABOUT(title),       ABOUT(chart),    ABOUT(x),       ABOUT(x_keys),
-    ABOUT(published_x), ABOUT(facets),  ABOUT(y),           ABOUT(x_label),  ABOUT(y_label), ABOUT(log),
-    ABOUT(published),   ABOUT(note),    ABOUT(missing),     ABOUT(own_axis), ABOUT(scale),   ABOUT(scaled),
-    ABOUT(target),      ABOUT(minutes), ABOUT(measured_by), ABOUT(import),   ABOUT(layout),  ABOUT(rows),
-    ABOUT(order),       ABOUT(over),    ABOUT(average),
+    ABOUT(paper),       ABOUT(place),       ABOUT(title),          ABOUT(chart),  ABOUT(x),
+    ABOUT(x_keys),      ABOUT(published_x), ABOUT(facets),         ABOUT(y),      ABOUT(x_label),
+    ABOUT(y_label),     ABOUT(log),         ABOUT(published),      ABOUT(note),   ABOUT(missing),
+    ABOUT(own_axis),    ABOUT(scale),       ABOUT(scaled),         ABOUT(target), ABOUT(minutes),
+    ABOUT(measured_by), ABOUT(import),      ABOUT(published_also), ABOUT(layout), ABOUT(rows),
+    ABOUT(order),       ABOUT(over),        ABOUT(average),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };

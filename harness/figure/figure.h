@@ -34,6 +34,7 @@
  *   `target`                   Accuracy in percent, for the metrics target_s and target_epochs.
  *   `published`                Name of each metric in the published values, - for none.
  *   `published_x`              Name of x there.
+ *   `published_also`           ID of another figure or table of the paper with values of the same configurations.
  *   `note`                     Text for people.
  *   `missing`                  Why the figure cannot be reproduced here. It has no runs then.
  *   `minutes`                  Time of all runs on one core, at the file's own scale: the estimate before any run.
@@ -82,7 +83,8 @@ struct gnn_figure_about {
     char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
     char x[GNN_FIGURE_LINE], x_keys[GNN_FIGURE_LINE], facets[GNN_FIGURE_LINE], y[GNN_FIGURE_LINE];
     char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE], own_axis[GNN_FIGURE_LINE];
-    char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
+    char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], published_also[GNN_FIGURE_LINE],
+        note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
     char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
     char import[GNN_FIGURE_LINE];

@@ -94,6 +94,11 @@ bool gnn_metric_of_accuracy(const char *name);
 /* Returns whether the metric is a size of the dataset, which the run's configuration decides. */
 bool gnn_metric_of_dataset(const char *name);
 
+/* Returns whether the metric is proportional to the size of the graph: the time, bytes and requests of an epoch, or a
+ * size of the dataset. At scale 1/K it is a K-th. The unit at the end of the name decides. Shares, ratios, rates and
+ * quantiles are the same at every scale. */
+bool gnn_metric_shrinks(const char *name);
+
 /* Returns whether the name is that of a published value. */
 bool gnn_metric_of_paper(const char *name);
 

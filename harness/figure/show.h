@@ -18,8 +18,8 @@ void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out);
 void gnn_figure_reasons(const struct gnn_paper_figure *figure, FILE *out);
 
 /* Writes DIR/ID.csv with one row per configuration, in the order of the table. A row has each metric with its minimum
- * and maximum, the published value and its source. Returns GNN_EPERM, GNN_ENOSPC or GNN_EIO if the file cannot be
- * written. */
+ * and maximum, the published value, its source, and the published value as drawn. Returns GNN_EPERM, GNN_ENOSPC or
+ * GNN_EIO if the file cannot be written. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir,
                                               struct gnn_err *err);
 

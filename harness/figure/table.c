@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,17 @@
 enum { PATH_BYTES = 1024, ASSUMED_MAX = 6, WORDS_MAX = 4 };
 
 /* ---- the table ---- */
+
+/* The printed value in brackets, with what it is divided by: "[580 / 100]". */
+static void put_published(const struct gnn_paper_figure *figure, uint32_t metric, const struct gnn_published_row *row,
+                          FILE *out)
+{
+    const uint32_t divisor = gnn_figure_published_divisor(figure, metric);
+    if (row != NULL && divisor > 1 && isfinite(gnn_published_value(row)))
+        (void)fprintf(out, " [%s / %u]", row->value, divisor);
+    else if (row != NULL)
+        (void)fprintf(out, " [%s]", row->value);
+}
 
 static void put_value(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
                       FILE *out)
@@ -33,8 +45,7 @@ static void put_value(const struct gnn_paper_figure *figure, uint32_t metric, ui
         (void)fprintf(out, " %.4g", value.median);
     if (value.state == GNN_VALUE_KNOWN && value.lost > 0)
         (void)fprintf(out, ", %u %s", value.lost, value.word);
-    if (row != NULL)
-        (void)fprintf(out, " [%s]", row->value);
+    put_published(figure, metric, row, out);
     (void)fputs(" |", out);
 }
 
@@ -186,10 +197,32 @@ static void put_across(const struct gnn_paper_figure *figure, FILE *out)
     } while (gnn_figure_next_place(figure, 0, rows, &place));
 }
 
+/* Returns what the figure's published values are divided by: 0 without one, otherwise 1, or K if any of them is. */
+static uint32_t published_divisor(const struct gnn_paper_figure *figure)
+{
+    uint32_t divisor = 0;
+    for (uint32_t m = 0; m < figure->metric_count; m++)
+        for (uint32_t s = 0; s < figure->series_count; s++) {
+            uint32_t at[GNN_AXES_MAX] = {0};
+            do
+                if (gnn_figure_published(figure, m, s, at) != NULL)
+                    divisor = gnn_max_u32(divisor, gnn_figure_published_divisor(figure, m));
+            while (gnn_axes_next(figure, 0, at));
+        }
+    return divisor;
+}
+
 void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
 {
     (figure->about.layout[0] != '\0' ? put_across : put_tables)(figure, out);
-    if (figure->about.published[0] != '\0')
+    const uint32_t divisor = published_divisor(figure);
+    if (divisor > 1)
+        (void)fprintf(
+            out,
+            "\n[in brackets: as published; at 1/%u an epoch has 1/%u of the work, so published times and sizes "
+            "are divided by %u]\n",
+            divisor, divisor, divisor);
+    else if (divisor > 0)
         (void)fputs("\n[in brackets: as published]\n", out);
 }
 
@@ -223,7 +256,10 @@ static void put_row(const struct gnn_paper_figure *figure, uint32_t series, cons
         else
             (void)fputs(",,,", out);
         put_field(row != NULL ? row->value : "", ',', out);
-        put_field(row != NULL ? row->source : "", m + 1 < figure->metric_count ? ',' : '\n', out);
+        put_field(row != NULL ? row->source : "", ',', out);
+        if (row != NULL && isfinite(gnn_published_value(row)))
+            (void)fprintf(out, "%.9g", gnn_published_value(row) / gnn_figure_published_divisor(figure, m));
+        (void)fputc(m + 1 < figure->metric_count ? ',' : '\n', out);
     }
 }
 
@@ -235,8 +271,8 @@ static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
     (void)fputs("status,runs,", out);
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         const char *const name = figure->metrics[m];
-        (void)fprintf(out, "%s%s,%s_least,%s_most,%s_published,%s_source", m > 0 ? "," : "", name, name, name, name,
-                      name);
+        (void)fprintf(out, "%s%s,%s_least,%s_most,%s_published,%s_source,%s_drawn", m > 0 ? "," : "", name, name, name,
+                      name, name, name);
     }
     (void)fputc('\n', out);
     struct gnn_figure_place place = {.series = 0};
@@ -504,6 +540,16 @@ static void say_trust(struct caption *c, const struct gnn_paper_figure *figure)
         say(c, ". Note: %s", notes);
 }
 
+static void say_published(struct caption *c, const struct gnn_paper_figure *figure)
+{
+    const uint32_t divisor = published_divisor(figure);
+    const char *const also = figure->about.published_also;
+    if (divisor > 0)
+        say(c, ". Published values from the paper: %s%s%s", figure->about.place, also[0] != '\0' ? " and " : "", also);
+    if (divisor > 1)
+        say(c, ", times and sizes divided by %u", divisor);
+}
+
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
     struct caption c = {.text = text, .bytes = text_bytes};
@@ -546,8 +592,7 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
         say(&c, ". One run per configuration");
     say_trust(&c, figure);
     say_words(&c, figure);
-    if (figure->about.published[0] != '\0')
-        say(&c, ". Published values from the paper: %s", figure->about.place);
+    say_published(&c, figure);
     say_all(&c, figure, ". Build ", build_of);
     say(&c, ".%s%s", figure->about.note[0] != '\0' ? " " : "", figure->about.note);
 }

@@ -295,6 +295,12 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
 
 /* ---- published ---- */
 
+static bool is_of_figure(const struct gnn_published_row *row, const struct gnn_paper_figure *figure)
+{
+    const char *const also = figure->about.published_also;
+    return strcmp(row->figure_id, figure->id) == 0 || (also[0] != '\0' && strcmp(row->figure_id, also) == 0);
+}
+
 /* Whether the row speaks of the series: "SYSTEM/VARIANT". */
 static bool is_of_series(const struct gnn_published_row *row, const char *published)
 {
@@ -323,6 +329,12 @@ static bool is_at(const struct gnn_paper_figure *figure, const struct gnn_publis
     return strcmp(theirs, ours) == 0;
 }
 
+uint32_t gnn_figure_published_divisor(const struct gnn_paper_figure *figure, uint32_t metric)
+{
+    assert(metric < figure->metric_count);
+    return gnn_metric_shrinks(figure->metrics[metric]) ? figure->scale_divisor : 1;
+}
+
 static bool has_published(const struct gnn_paper_figure *figure, uint32_t metric)
 {
     const char *const what = figure->published_names[metric];
@@ -338,7 +350,7 @@ const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figu
         return NULL;
     for (uint32_t i = 0; i < figure->published.count; i++) {
         const struct gnn_published_row *const row = &figure->published.rows[i];
-        bool same = strcmp(row->figure_id, figure->id) == 0 && strcmp(row->metric, what) == 0 &&
+        bool same = is_of_figure(row, figure) && strcmp(row->metric, what) == 0 &&
                     strcmp(row->relation, "exact") == 0 && is_of_series(row, name);
         for (uint32_t a = 0; a < figure->axis_count && same; a++)
             same = is_at(figure, row, a, figure->axes[a].values[at[a]]);

@@ -27,6 +27,10 @@ struct gnn_figure_value {
 struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
                                             const uint32_t *at);
 
+/* Returns the divisor of a metric's published values, to compare them with runs of the figure. It is K at scale 1/K if
+ * the metric shrinks with the graph, otherwise 1. */
+uint32_t gnn_figure_published_divisor(const struct gnn_paper_figure *figure, uint32_t metric);
+
 /* Returns the published row of a metric at that place, or NULL if there is none. */
 const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
                                                      uint32_t series, const uint32_t *at);

@@ -42,7 +42,7 @@ static const char *field_of(const struct gnn_csv *csv, uint32_t row, const char 
 /* The columns that are shown if the mark chooses none: not those that belong to another, and none that is empty. */
 static bool is_shown(const struct gnn_csv *csv, const char *name)
 {
-    static const char *const ends[] = {"_least", "_most", "_published", "_source"};
+    static const char *const ends[] = {"_least", "_most", "_published", "_source", "_drawn"};
     bool empty = true;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strlen(name) > strlen(ends[i]) && strcmp(name + strlen(name) - strlen(ends[i]), ends[i]) == 0)
@@ -52,10 +52,21 @@ static bool is_shown(const struct gnn_csv *csv, const char *name)
     return !empty && strcmp(name, "status") != 0 && strcmp(name, "runs") != 0;
 }
 
+/* The printed value in brackets, with what it is divided by, as in the table of a figure. */
+static void put_published(const struct gnn_csv *csv, uint32_t row, const char *name, FILE *out)
+{
+    const char *const printed = field_of(csv, row, name, "_published");
+    const double divisor = strtod(printed, NULL) / strtod(field_of(csv, row, name, "_drawn"), NULL);
+    if (isfinite(divisor) && divisor > 1.5)
+        (void)fprintf(out, "[%s / %.0f] ", printed, divisor);
+    else if (printed[0] != '\0')
+        (void)fprintf(out, "[%s] ", printed);
+}
+
 static void put_value(const struct gnn_csv *csv, uint32_t row, const char *name, FILE *out)
 {
     const char *const value = field_of(csv, row, name, ""), *const least = field_of(csv, row, name, "_least");
-    const char *const most = field_of(csv, row, name, "_most"), *const printed = field_of(csv, row, name, "_published");
+    const char *const most = field_of(csv, row, name, "_most");
     char text[TEXT_BYTES];
     (void)fputs("| ", out);
     (void)snprintf(text, sizeof text, "%s_least", name);
@@ -69,7 +80,8 @@ static void put_value(const struct gnn_csv *csv, uint32_t row, const char *name,
         gnn_table_text(most, out);
         (void)fputc(')', out);
     }
-    (void)fprintf(out, printed[0] != '\0' ? " [%s] " : " ", printed);
+    (void)fputc(' ', out);
+    put_published(csv, row, name, out);
 }
 
 static bool is_chosen(const struct gnn_csv *csv, uint32_t row, const struct gnn_kv_list *where)

@@ -78,8 +78,8 @@ static void a_figure_from_file_to_picture(void **state)
     const struct place *const p = *state;
     const bool drawn =
         expect_drawn(p, "tiny-fig1 --jobs 2",
-                     PARTS("4 runs made", "4 of 4 configurations are recorded", "| fast | papers100m | ", " [3.5] |",
-                           "[OOM]", "| no | papers100m | N/A |",
+                     PARTS("4 runs made", "4 of 4 configurations are recorded", "| fast | papers100m | ",
+                           " [3.5 / 4000] |", "[OOM]", "| no | papers100m | N/A |",
                            "profile gnndrive-paper (assumed there:", "scale 1/4000", "device readahead 128 KiB",
                            "holds           order", "DOES NOT HOLD   ratio", "likely cause: nobody said so",
                            "not measurable  open", "epoch_s[fast] < epoch_s[slow]\n      judged: 2\n",
@@ -87,8 +87,9 @@ static void a_figure_from_file_to_picture(void **state)
                            "1 (out of memory, timeout, not possible)\n"));
     expect_file(p, "tiny-fig1.csv",
                 PARTS("series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,"
-                      "epoch_s_source,reads",
-                      "fast,64,papers100m,ok,1,", ",3.5,Table 9,", "peer,512,papers100m,,0,,,,OOM,Section 2,"));
+                      "epoch_s_source,epoch_s_drawn,reads",
+                      "fast,64,papers100m,ok,1,", ",3.5,Table 9,0.000875,",
+                      "peer,512,papers100m,,0,,,,OOM,Section 2,"));
     char *const words = figure_read(p, "tiny-fig1"
                                        ".md");
     assert_ptr_equal(strstr(words, "A tiny figure (tiny, Figure 1)\n\nSimulated world, "), words);
@@ -401,7 +402,7 @@ static void a_part_that_is_not_settled_has_no_number(void **state)
         p, "tiny-part",
         PARTS("1 of 1 configurations", "| short | not settled |", "not measurable  fast",
               "per configuration. Not settled: in the part of an epoch that ran, mini-batches get faster"));
-    expect_file(p, "tiny-part.csv", PARTS("short,livejournal,not settled,0,,,,,,,,,,\n"));
+    expect_file(p, "tiny-part.csv", PARTS("short,livejournal,not settled,0,,,,,,,,,,,,\n"));
     if (drawn)
         expect_file(p, "tiny-part.svg", PARTS("not settled"));
 }

@@ -96,9 +96,10 @@ static void write_data(const struct place *p)
     expect(p, 0, PARTS(""), "mkdir -p data");
     process_write_file(
         p->dir, "data/tiny-fig1.csv", 0644,
-        "series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,epoch_s_source\n"
-        "slow,64,papers100m,ok,3,1.23456,1.2,1.3,,\nslow,512,papers100m,OOM,1,,,,2.5,Table 1\n"
-        "fast,64,papers100m,ok,1,12345.6,12345.6,12345.6,,\n");
+        "series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,epoch_s_source,"
+        "epoch_s_drawn\n"
+        "slow,64,papers100m,ok,3,1.23456,1.2,1.3,,,\nslow,512,papers100m,OOM,1,,,,2.5,Table 1,0.025\n"
+        "fast,64,papers100m,ok,1,12345.6,12345.6,12345.6,12.5,Table 1,12.5\n");
     process_write_file(p->dir,
                        "data/tiny-fig1.verdicts"
                        ".md",
@@ -132,9 +133,10 @@ static void marks_are_filled(void **state)
         p, 0,
         PARTS("\n\n| series | dim | dataset | epoch_s |\n|---|---|---|---|\n| slow | 64 | papers100m | 1.235 (1.2 to "
               "1.3) |\n"
-              "| slow | 512 | papers100m | OOM [2.5] |\n| fast | 64 | papers100m | 12346 |\n\n* **holds**: A is fast.\n"
+              "| slow | 512 | papers100m | OOM [2.5 / 100] |\n| fast | 64 | papers100m | 12346 [12.5] |\n\n* "
+              "**holds**: A is fast.\n"
               "* **DOES NOT HOLD**: `c < d`. Likely cause: it is small.\n\n" END_MARK,
-              " -->\n\n| dim | epoch_s |\n|---|---|\n| 64 | 12346 |\n\n" END_MARK,
+              " -->\n\n| dim | epoch_s |\n|---|---|\n| 64 | 12346 [12.5] |\n\n" END_MARK,
               "| figure | finding | published | m 1/2 | m 1/10 | other | verdict | likely cause |\n"
               "|---|---|---|---|---|---|---|---|\n| tiny-fig1 | Slow takes 1000 times as long as fast | 4 | **4** | 8 "
               "| 0.5 | holds in 1 of 3 | the\\|graph |\n| tiny-fig10 | `twice` | 50 | **50** | | | holds |  |\n"
@@ -149,8 +151,8 @@ static void marks_are_filled(void **state)
     /* A number that changes is found, in its line; another folder of data gives other numbers. */
     expect(p, 1,
            PARTS("q.markdown:9: the page has \"| fast | 64 | papers100m | 12347 |\", the data in data give:\n"
-                 "| fast | 64 | papers100m | 12346 |\n\n* **holds**"),
-           "sed 's/12346 |/12347 |/' p.markdown >q.markdown && $O page p.markdown q.markdown --check");
+                 "| fast | 64 | papers100m | 12346 [12.5] |\n\n* **holds**"),
+           "sed 's/12346 .12.5. |/12347 |/' p.markdown >q.markdown && $O page p.markdown q.markdown --check");
     expect(p, 1, PARTS("p.markdown:8: "),
            "cp -r data other && sed -i s/OOM/OOT/ other/*1.csv && $O page p.markdown --check --from other");
     expect(p, 0, PARTS("no marks"), "printf 'Text.\\n' >n.markdown && $O page n.markdown --check && echo no marks");

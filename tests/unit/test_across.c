@@ -133,15 +133,17 @@ static void rows_are_configurations(void **state)
                                "| A | 8 | 2 (1 to 3) | 4 (2 to 6) | 4 (2 to 6) | 3 |\n"
                                "| B | 8 | invalid | invalid | invalid | 0 |\n");
     free(table);
-    expect_csv(figure, *state,
-               "series,x,dim,status,runs,first,first_least,first_most,first_published,first_source,epoch_s@2,"
-               "epoch_s@2_least,epoch_s@2_most,epoch_s@2_published,epoch_s@2_source,twice,twice_least,twice_most,"
-               "twice_published,twice_source,runs,runs_least,runs_most,runs_published,runs_source\n"
-               "A,,128,ok,3,11,10,12,,,22,20,24,,,22,20,24,,,3,3,3,,\n"
-               "A,,16,ok,2,21,20,22,,,42,40,44,,,42,40,44,,,1,1,1,,\n"
-               "B,,16,not run,0,,,,,,,,,,,,,,,,,,,,\n"
-               "A,,8,ok,3,2,1,3,,,4,2,6,,,4,2,6,,,3,3,3,,\n"
-               "B,,8,invalid,0,,,,,,,,,,,,,,,,0,0,0,,\n");
+    expect_csv(
+        figure, *state,
+        "series,x,dim,status,runs,first,first_least,first_most,first_published,first_source,first_drawn,epoch_s@2,"
+        "epoch_s@2_least,epoch_s@2_most,epoch_s@2_published,epoch_s@2_source,epoch_s@2_drawn,twice,twice_least,twice_"
+        "most,twice_published,twice_source,twice_drawn,runs,runs_least,runs_most,runs_published,runs_source,runs_"
+        "drawn\n"
+        "A,,128,ok,3,11,10,12,,,,22,20,24,,,,22,20,24,,,,3,3,3,,,\n"
+        "A,,16,ok,2,21,20,22,,,,42,40,44,,,,42,40,44,,,,1,1,1,,,\n"
+        "B,,16,not run,0,,,,,,,,,,,,,,,,,,,,,,,,\n"
+        "A,,8,ok,3,2,1,3,,,,4,2,6,,,,4,2,6,,,,3,3,3,,,\n"
+        "B,,8,invalid,0,,,,,,,,,,,,,,,,,,,0,0,0,,,\n");
     (void)snprintf(figure->about.average, sizeof figure->about.average, "mean");
     give_run(figure, 8, 27);
     const struct gnn_figure_value mean = gnn_figure_value_at(figure, "first", 0, figure->cells[8].at);
