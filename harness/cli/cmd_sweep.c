@@ -73,6 +73,8 @@ static void print_cell(uint32_t number, const struct gnn_job_cell *cell)
     }
     for (uint32_t k = 0; k < c->set_count; k++)
         (void)printf(" --set %s", c->sets[k]);
+    if (cell->search.option[0] != '\0')
+        (void)printf(" # and other runs: searches %s", cell->search.option);
 }
 
 /* Of all cells that are planned. */
@@ -147,7 +149,8 @@ static void print_plan(const struct gnn_job *job, const struct sweep_config *con
         print_cell(i + 1, &job->cells[i]);
         estimate_cell(job, i, config->repeat, &total);
         (void)putchar('\n');
-        check_fit(&job->cells[i].config, &total);
+        if (job->cells[i].search.values[0] == '\0') /* else it has another value than those that run */
+            check_fit(&job->cells[i].config, &total);
     }
     (void)printf("%u configuration%s, %u run%s\n", cells, cells == 1 ? "" : "s", cells * config->repeat,
                  cells * config->repeat == 1 ? "" : "s");
@@ -191,11 +194,14 @@ static enum gnn_status check_datasets(const struct gnn_job *job, const struct sw
 {
     for (uint32_t i = 0; i < job->count; i++) {
         const struct gnn_job_cell *const cell = &job->cells[i];
+        struct gnn_search_state state;
         struct gnn_err cause = {0};
         uint32_t done = 0;
         if (config->cell != 0 && config->cell != i + 1)
             continue;
-        if (config->resume && gnn_sweep_find(&cell->config, config->any_build, 0, NULL, &done, &cause) == GNN_OK &&
+        if (config->resume &&
+            gnn_search_look_up(&cell->search, &cell->config, config->any_build, &state, &cause) == GNN_OK &&
+            gnn_sweep_find(&state.config, config->any_build, 0, NULL, &done, &cause) == GNN_OK &&
             done >= config->repeat)
             continue;
         const enum gnn_status status = gnn_sweep_dataset_check(&cell->config, config->prepare, &cause);
@@ -241,6 +247,8 @@ int gnn_cmd_sweep(int argc, char **argv)
         .notes =
             "\nA job file is INI: first [global], then one section for each case. Keys are options of `oocgnn run` or\n"
             "system.key. Several values make a grid: `a | b`, `a, b`, `1..8`, `8G..128G*2`, `10..50+20`.\n"
+            "`memory = least 4M..1G` searches the least memory limit under which a run ends ok, and\n"
+            "`first_of = KEY: 16, 8, 4` the first value that does not run out of memory.\n"
             "`include = FILE` reads the [global] of another file; in [global], also the other file's cases.\n",
         .table = sweep_table,
         .word = take_job_file};

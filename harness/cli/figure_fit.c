@@ -176,8 +176,8 @@ static void look_at(struct scales *s, uint32_t cell, struct judgements *known, s
 static bool is_planned(const struct scales *s, uint32_t cell)
 {
     const struct gnn_job_cell *const c = &s->figure->job->cells[cell];
-    return c->refusal[0] == '\0' && c->config.world == GNN_WORLD_SIMULATED && s->figure->cells[cell].run_count == 0 &&
-           gnn_plan_is_quick(nodes_of(s, cell, s->figure->scale_divisor));
+    return c->refusal[0] == '\0' && c->search.option[0] == '\0' && c->config.world == GNN_WORLD_SIMULATED &&
+           s->figure->cells[cell].run_count == 0 && gnn_plan_is_quick(nodes_of(s, cell, s->figure->scale_divisor));
 }
 
 void gnn_figure_fit(const struct gnn_paper_figure *figure, gnn_figure_open_fn *open, void *ctx,

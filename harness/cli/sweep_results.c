@@ -14,13 +14,15 @@ static bool is_chosen(const struct gnn_job *job, uint32_t only, uint32_t cell)
     return (only == 0 || only == cell + 1) && job->cells[cell].refusal[0] == '\0';
 }
 
-/* Adds the configuration's results; two sections of a job file may have the same configuration. */
-static void add_results(const struct gnn_run_config *config, bool any_build, int64_t *ids, uint32_t *count)
+/* Adds the results of a configuration or of its search; two sections of a job file may have the same configuration. */
+static void add_results(const struct gnn_job_cell *cell, bool any_build, int64_t *ids, uint32_t *count)
 {
     int64_t found[RUNS_MAX];
     uint32_t results = 0;
+    struct gnn_search_state state;
     struct gnn_err ignored = {0}; /* a database that cannot be read was reported by the run itself */
-    if (gnn_sweep_find(config, any_build, RUNS_MAX, found, &results, &ignored) != GNN_OK)
+    if (gnn_search_look_up(&cell->search, &cell->config, any_build, &state, &ignored) != GNN_OK ||
+        gnn_sweep_find(&state.config, any_build, RUNS_MAX, found, &results, &ignored) != GNN_OK)
         return;
     for (uint32_t i = 0; i < results; i++) {
         uint32_t at = 0;
@@ -42,7 +44,7 @@ static void show_database(const struct gnn_job *job, uint32_t first, uint32_t on
     uint32_t count = 0;
     for (uint32_t i = first; i < job->count && ids != NULL; i++)
         if (is_chosen(job, only, i) && strcmp(job->cells[i].config.db, path) == 0)
-            add_results(&job->cells[i].config, any_build, ids, &count);
+            add_results(&job->cells[i], any_build, ids, &count);
     if (count > 0 && gnn_db_open(path, GNN_DB_READ, &db, &ignored) == GNN_OK &&
         gnn_db_load_all(db, ids, count, &runs, &ignored) == GNN_OK) {
         (void)fputc('\n', out);

@@ -44,8 +44,10 @@ struct sweep {
     uint32_t *visits;      /* (count) rounds in which a cell is done with */
     uint64_t *expected_ns; /* (count) of this machine's time; GNN_UNKNOWN */
     uint64_t spent_ns;     /* by `timed` runs */
+    uint32_t number;       /* of the round that runs */
     uint32_t ran, passed, failed;
-    uint32_t timed; /* of those that ran: without out of memory and timeouts, which take another time than a run */
+    uint32_t
+        timed; /* of those that ran: searches, and runs without out of memory and timeouts, which take other times */
     int worst;
     bool ended; /* interrupted, or a failure ends it */
     bool interrupted;
@@ -110,7 +112,7 @@ static void tell_interrupted(const struct sweep *s)
 /* How a cell ended. */
 struct ending {
     int exit_status;
-    bool interrupted, timed; /* timed: the run is ok, so that it took what such a run takes */
+    bool interrupted, timed; /* timed: a search, or a run that is ok, so that it took what such a run takes */
     uint64_t took_ns;
 };
 
@@ -145,24 +147,39 @@ static void book_error(struct sweep *s, uint32_t cell, const struct gnn_err *err
 
 /* ---- one cell ---- */
 
-/* Whether there is something to run; a cell that is done, refused or in trouble is booked. */
-static bool is_due(struct sweep *s, uint32_t cell, uint32_t round)
+/* Finds the next run of a configuration in this round, by the records. *due: there is one. */
+static enum gnn_status next_run(const struct sweep *s, uint32_t cell, struct gnn_search_state *next, bool *due,
+                                struct gnn_err *err)
 {
     const struct gnn_job_cell *const c = &s->job->cells[cell];
-    struct gnn_err err = {0};
+    const bool any_build = s->settings->any_build, searches = c->search.option[0] != '\0';
     uint32_t done = 0;
+    GNN_TRY(gnn_search_look_up(&c->search, &c->config, any_build, next, err));
+    if (next->found && (s->settings->resume || searches))
+        GNN_TRY(gnn_sweep_find(&next->config, any_build, 0, NULL, &done, err));
+    *due = next->open || (next->found && done <= s->number);
+    return GNN_OK;
+}
+
+/* Whether there is something to run; a cell that is done, refused or in trouble is booked. */
+static bool is_due(struct sweep *s, uint32_t cell)
+{
+    const struct gnn_job_cell *const c = &s->job->cells[cell];
+    struct gnn_search_state next;
+    struct gnn_err err = {0};
+    bool due;
     if (c->refusal[0] != '\0') {
         gnn_log_warn("configuration %u [%s] is not possible: %s", cell + 1, c->section, c->refusal);
         s->visits[cell]++;
         s->passed++;
         return false;
     }
-    if (s->settings->resume && gnn_sweep_find(&c->config, s->settings->any_build, 0, NULL, &done, &err) != GNN_OK) {
+    if (next_run(s, cell, &next, &due, &err) != GNN_OK) {
         book_error(s, cell, &err);
         s->ended = true; /* a database that cannot be read tells of no cell */
         return false;
     }
-    if (done > round) {
+    if (!due) {
         s->visits[cell]++;
         s->passed++;
         return false;
@@ -171,23 +188,37 @@ static bool is_due(struct sweep *s, uint32_t cell, uint32_t round)
         book_error(s, cell, &err);
         return false;
     }
-    gnn_log_info("configuration %u of %u [%s]%s", cell + 1, s->job->count, c->section, round > 0 ? ", again" : "");
+    gnn_log_info("configuration %u of %u [%s]%s", cell + 1, s->job->count, c->section, s->number > 0 ? ", again" : "");
     return true;
 }
 
-/* Runs the cell and tells its record. */
+/* Runs the cell, or what is left of its search, and tells the records. */
 static struct ending run_cell(const struct sweep *s, uint32_t cell, bool quiet)
 {
-    struct gnn_run_config config = s->job->cells[cell].config;
-    enum gnn_run_status end = GNN_RUN_FAILED;
+    const struct gnn_search *const search = &s->job->cells[cell].search;
+    const bool searches = search->option[0] != '\0';
     const uint64_t start_ns = gnn_host_now_ns();
-    config.quiet = config.quiet || quiet;
-    const int exit_status =
-        s->settings->silent ? gnn_run_untold(&config, &end) : gnn_run_and_show(&config, s->settings->json, &end);
-    return (struct ending){.exit_status = exit_status,
-                           .interrupted = end == GNN_RUN_INTERRUPTED,
-                           .timed = end == GNN_RUN_OK,
-                           .took_ns = gnn_host_now_ns() - start_ns};
+    struct ending ending = {.exit_status = GNN_EXIT_OK};
+    struct gnn_search_state next;
+    struct gnn_err err = {0};
+    bool due = true;
+    for (uint32_t runs = 0; ending.exit_status == GNN_EXIT_OK && !ending.interrupted && (runs == 0 || searches);
+         runs++) {
+        enum gnn_run_status end = GNN_RUN_FAILED;
+        if (next_run(s, cell, &next, &due, &err) != GNN_OK)
+            return (struct ending){.exit_status = gnn_cli_failed(&err)};
+        if (!due)
+            break;
+        if (next.open)
+            gnn_log_info("configuration %u: run %u of the search for %s", cell + 1, runs + 1, search->option);
+        next.config.quiet = next.config.quiet || quiet;
+        ending.exit_status = s->settings->silent ? gnn_run_untold(&next.config, &end)
+                                                 : gnn_run_and_show(&next.config, s->settings->json, &end);
+        ending.interrupted = end == GNN_RUN_INTERRUPTED;
+        ending.timed = searches || end == GNN_RUN_OK;
+    }
+    ending.took_ns = gnn_host_now_ns() - start_ns;
+    return ending;
 }
 
 static void run_here(struct sweep *s, uint32_t cell)
@@ -347,12 +378,13 @@ static bool shares_the_machine(const struct sweep *s, uint32_t cell)
 
 static void run_round(struct sweep *s, uint32_t round)
 {
+    s->number = round;
     gnn_sweep_round(&s->order, round, s->round);
     for (int turn = 0; turn < 2; turn++) { /* those beside each other, then those that want the machine */
         for (uint32_t i = 0; i < s->job->count && !is_over(s); i++) {
             const uint32_t cell = s->round[i];
             const bool shares = shares_the_machine(s, cell);
-            if (!is_chosen(s, cell) || shares != (turn == 0) || !is_due(s, cell, round))
+            if (!is_chosen(s, cell) || shares != (turn == 0) || !is_due(s, cell))
                 continue;
             if (shares)
                 run_beside_others(s, cell);
@@ -376,7 +408,7 @@ static enum gnn_status open_sweep(struct sweep *s, struct gnn_err *err)
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_run_cost cost = {.host_ns = GNN_UNKNOWN};
         struct gnn_err ignored = {0}; /* the run itself says what is wrong with its database */
-        if (s->job->cells[i].refusal[0] == '\0')
+        if (s->job->cells[i].refusal[0] == '\0' && s->job->cells[i].search.option[0] == '\0')
             (void)!gnn_sweep_cost(&s->job->cells[i].config, &cost, &ignored);
         s->expected_ns[i] = s->job->cells[i].refusal[0] == '\0' ? cost.host_ns : 0;
     }

@@ -294,6 +294,8 @@ static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *s
     (void)snprintf(names, sizeof names, "%s", scaled);
     for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
         uint64_t value;
+        if (strcmp(name, cell->search.option) == 0)
+            cell->search.divisor = divisor;
         if (name[0] == '\0' || !is_chosen(cell, name))
             continue;
         GNN_TRY(gnn_parse_bytes(gnn_kv_get(&cell->choices, name), &value, err));
@@ -322,6 +324,8 @@ static void scale_down(struct gnn_job_cell *cell, uint32_t divisor)
         c->batch_size = gnn_max_u32((uint32_t)(((uint64_t)c->batch_size + divisor / 2) / divisor), 1);
     if (is_chosen(cell, "memory") && c->memory_bytes != 0)
         c->memory_bytes = gnn_max_u64(gnn_round_down(c->memory_bytes / divisor, GNN_PAGE_BYTES), GNN_PAGE_BYTES);
+    if (strcmp(cell->search.option, "memory") == 0 || strcmp(cell->search.option, "batch") == 0)
+        gnn_search_divide(&cell->search, divisor);
     if (is_chosen(cell, "swap"))
         c->swap_bytes = gnn_round_down(c->swap_bytes / divisor, GNN_PAGE_BYTES);
     run_whole_epochs(c);

@@ -6,6 +6,7 @@
 #include "harness/figure/metric_family.h"
 #include "harness/record/summary.h"
 #include "harness/run/parameter.h"
+#include "harness/run/sweep/grid.h"
 
 #include <assert.h>
 #include <math.h>
@@ -287,6 +288,11 @@ static double best_accuracy(const struct gnn_run_record *run)
     return best != NULL ? 100 * best->test_accuracy : (double)NAN;
 }
 
+static double limit_mib(const struct gnn_run_record *run)
+{
+    return gnn_known(run->cap_bytes) / (1 << 20);
+}
+
 static double bound_gib(const struct gnn_run_record *run)
 {
     return run->epoch_count > 0 ? gnn_known(gnn_run_bound_bytes(run)) / gib / run->epoch_count : (double)NAN;
@@ -361,6 +367,7 @@ static const struct {
     {"accuracy_pct", accuracy, OF_WORK},
     {"best_accuracy_pct", best_accuracy, OF_WORK},
     {"mrr", gnn_run_test_mrr, OF_WORK},
+    {"limit_mib", limit_mib, OF_WORK},
     {"bound_gib", bound_gib, OF_WORK},
     {"bound_ratio", gnn_run_bound_ratio, OF_WORK},
     {"read_bound_ratio", read_bound_ratio, OF_WORK},
@@ -382,7 +389,7 @@ enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
 /* ---- by name ---- */
 
 static const char first[] = "first.", accuracy_after[] = "accuracy_pct.", environment[] = "env.",
-                  profile[] = "profile.";
+                  profile[] = "profile.", option[] = "option.";
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -445,6 +452,18 @@ static int find_epoch_metric(const char *base)
     return found;
 }
 
+/* A recorded option as a number; NAN: it is a word, or of another system. */
+static double of_option(const struct gnn_run_record *run, const char *name)
+{
+    const char *const text = gnn_kv_get(&run->config, name);
+    uint64_t bytes;
+    char *end;
+    if (text == NULL || gnn_parse_bytes(text, &bytes, NULL) == GNN_OK)
+        return text == NULL ? (double)NAN : (double)bytes;
+    const double number = strtod(text, &end);
+    return end != text && *end == '\0' ? number : (double)NAN;
+}
+
 bool gnn_metric_known(const char *name)
 {
     char base[GNN_NAME_MAX];
@@ -461,6 +480,8 @@ bool gnn_metric_known(const char *name)
             return true;
     if (begins(base, profile))
         return gnn_run_parameter_known(base + strlen(profile));
+    if (begins(base, option))
+        return gnn_grid_option(base + strlen(option)) != NULL;
     return begins(base, first) || begins(base, environment) || epoch_of_accuracy(base) > 0 ||
            gnn_metric_of_target(base);
 }
@@ -535,6 +556,8 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
     const uint32_t after = epoch_of_accuracy(base);
     if (after > 0)
         return after <= run->epoch_count ? 100 * run->epochs[after - 1].test_accuracy : (double)NAN;
+    if (begins(base, option))
+        return of_option(run, base + strlen(option));
     if (begins(base, first))
         return gnn_known(gnn_recorded_figure(&run->epochs[0], base + strlen(first)));
     if (epoch >= 0)

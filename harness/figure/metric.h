@@ -37,6 +37,8 @@
  *                              units per second.
  *   `floor_s`, `floor_device_s`, `floor_training_s`
  *                              Minimum time of an epoch, and its two parts (docs/floor.md) (e).
+ *   `limit_mib`                Memory limit, MiB.
+ *   `option.NAME`              An option of the run or a parameter of its system ("option.gnndrive.samplers").
  *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).
  *   `bound_ratio`              The system's feature reads over the minimum reads.
  *   `read_bound_ratio`         Device reads of the epochs over the minimum reads, topology and whole pages included.

@@ -20,20 +20,23 @@ enum { VALUES_MAX = 256 };
 static enum gnn_status load_cell(struct gnn_paper_figure *figure, uint32_t number, bool any_build, uint32_t most,
                                  struct gnn_err *err)
 {
-    const struct gnn_run_config *const config = &figure->job->cells[number].config;
+    const struct gnn_job_cell *const job_cell = &figure->job->cells[number];
     struct gnn_figure_cell *const cell = &figure->cells[number];
+    struct gnn_search_state state = {.open = false};
     const uint32_t max = gnn_min_u32(most, GNN_REPETITIONS_MAX);
     int64_t ids[GNN_REPETITIONS_MAX];
     uint32_t count;
     struct gnn_db *db;
+    if (!figure->by_fio)
+        GNN_TRY(gnn_search_look_up(&job_cell->search, &job_cell->config, any_build, &state, err));
     GNN_TRY(figure->by_fio ? gnn_fio_cell_find(figure, number, max, ids, &count, err)
-                           : gnn_sweep_find(config, any_build, max, ids, &count, err));
+                           : gnn_sweep_find(&state.config, any_build, max, ids, &count, err));
     gnn_run_records_free(cell->runs, cell->run_count);
     cell->runs = NULL;
     cell->run_count = 0;
     if (count == 0)
         return GNN_OK;
-    GNN_TRY(gnn_db_open(config->db, GNN_DB_READ, &db, err));
+    GNN_TRY(gnn_db_open(job_cell->config.db, GNN_DB_READ, &db, err));
     const enum gnn_status status = gnn_db_load_all(db, ids, count, &cell->runs, err);
     gnn_db_close(db);
     cell->run_count = status == GNN_OK ? count : 0;

@@ -198,6 +198,15 @@ static void mistakes_are_named(void **state)
         {"[a]\nsystem = null\ndataset = cora\nnull.x = 1\n", "[a]"},
         {"[a]\nsystem = null | nul\ndataset = cora\n", "did you mean \"null\""},
         {"[a]\nsystem = null\ndataset = cora\nbatch = 1 | 2 parsecs\n", "job.ini:4"},
+        {"[a]\nsystem = null\nmemory = least 4M\n", "expected a range of sizes from 4K on, as in least 4M..1G"},
+        {"[a]\nsystem = null\nmemory = least 4G..1G\n", "job.ini:3: \"least 4G..1G\""},
+        {"[a]\nsystem = null\nmemory = least 1..1G\n", "from 4K on"},
+        {"[a]\nsystem = null\nepochs = least 1..4\n", "job.ini:3"},
+        {"[a]\nsystem = null\nfirst_of = gnndrive.samplers 4\n", "expected an option of a run or a parameter"},
+        {"[a]\nsystem = null\nfirst_of = gnndrive.sampler: 4\n", "expected an option of a run or a parameter"},
+        {"[a]\nsystem = null\nfirst_of = dim: 9..3\n", "ends before it begins"},
+        {"[a]\nsystem = null\nmemory = least 4M..1G\nfirst_of = dim: 2\n", "at most one search"},
+        {"[a]\nsystem = null\ndim = 3\nfirst_of = dim: 2\n", "also sets dim, which is searched"},
     };
     char path[700];
     (void)snprintf(path, sizeof path, "%s/job.ini", (const char *)*state);

@@ -148,7 +148,8 @@ static enum gnn_status add_piece(const struct gnn_option *option, const char *te
 {
     char piece[GNN_TEXT_MAX];
     GNN_TRY(trimmed(text, length, piece, err));
-    if (is_counted(option) && strstr(piece, "..") != NULL)
+    const bool searched = strncmp(piece, GNN_GRID_LEAST, strlen(GNN_GRID_LEAST)) == 0;
+    if (is_counted(option) && strstr(piece, "..") != NULL && !searched)
         return add_range(option, piece, out, err);
     return add_value(piece, out, err);
 }

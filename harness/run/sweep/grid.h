@@ -11,6 +11,7 @@
 #include "harness/base/option.h"
 
 enum { GNN_GRID_VALUES_MAX = 64 };
+#define GNN_GRID_LEAST "least " /* begins a range that is searched (search.h), and is one value */
 
 struct gnn_grid_values {
     uint32_t count;

@@ -205,11 +205,30 @@ static enum gnn_status set_pair(struct gnn_run_config *config, const char *name,
     return gnn_run_config_set(config, text, err);
 }
 
+/* Reads the search of a key, unless an override sets what it searches. */
+static enum gnn_status set_search(const struct reading *r, const char *name, const char *value,
+                                  struct gnn_job_cell *cell, struct gnn_err *err)
+{
+    GNN_TRY(gnn_search_read(name, value, &cell->search, err));
+    if (cell->search.values[0] == '\0')
+        cell->config.memory_bytes = cell->search.most_bytes;
+    for (uint32_t i = 0; i < r->key_count; i++) {
+        if (strcmp(r->keys[i].name, cell->search.option) != 0 || strcmp(name, r->keys[i].name) == 0)
+            continue;
+        if (r->keys[i].file != NULL)
+            return gnn_fail(err, GNN_EUSAGE, "the case also sets %s, which is searched; remove one of the two",
+                            cell->search.option);
+        cell->search = (struct gnn_search){.option = ""};
+        return GNN_OK;
+    }
+    return GNN_OK;
+}
+
 /* Scale before preset before the rest: the order that the command line gives them too. */
-static enum gnn_status fill_config(const struct reading *r, const uint32_t *choice, struct gnn_run_config *config,
+static enum gnn_status fill_config(const struct reading *r, const uint32_t *choice, struct gnn_job_cell *cell,
                                    struct gnn_err *err)
 {
-    gnn_run_config_defaults(config);
+    gnn_run_config_defaults(&cell->config);
     if (r->options->foreign_keys)
         return GNN_OK;
     for (int pass = 0; pass < 3; pass++)
@@ -219,7 +238,10 @@ static enum gnn_status fill_config(const struct reading *r, const uint32_t *choi
             struct gnn_err cause = {0};
             if (turn != pass || is_only_kept(r, key->name))
                 continue;
-            const enum gnn_status status = set_pair(config, key->name, key->values.of[choice[i]], &cause);
+            const char *const value = key->values.of[choice[i]];
+            const enum gnn_status status = gnn_search_is_one(key->name, value)
+                                               ? set_search(r, key->name, value, cell, &cause)
+                                               : set_pair(&cell->config, key->name, value, &cause);
             if (status != GNN_OK && key->file == NULL)
                 return gnn_fail(err, status, "%s", cause.message);
             if (status != GNN_OK)
@@ -247,7 +269,7 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
     struct gnn_job_cell *const cell = &job->cells[job->count++];
     memset(cell, 0, sizeof *cell);
     (void)snprintf(cell->section, sizeof cell->section, "%s", section);
-    GNN_TRY(fill_config(r, choice, &cell->config, err));
+    GNN_TRY(fill_config(r, choice, cell, err));
     for (uint32_t i = 0; i < r->key_count; i++) {
         GNN_TRY(gnn_kv_set(&cell->choices, r->keys[i].name, r->keys[i].values.of[choice[i]], err));
         if (strcmp(r->keys[i].name, "dataset") == 0 && r->keys[i].file != NULL)

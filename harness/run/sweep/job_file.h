@@ -6,6 +6,8 @@
  *                           before those of this file.
  *   `[name]`                One case. Keys are options of `oocgnn run`, or system.key.
  *   `memory = 8G..128G*2`   A key with several values (harness/run/sweep/grid.h) makes a grid of the case.
+ *   `memory = least 4M..1G`, `first_of = KEY: 2, 1`
+ *                           Searches for a value (harness/run/sweep/search.h).
  *
  * If a name is given twice, the last entry wins. The path of an included file is relative to the including file. */
 #ifndef GNN_RUN_SWEEP_JOB_FILE_H
@@ -15,6 +17,7 @@
 #include "harness/base/kv.h"
 #include "harness/run/config.h"
 #include "harness/run/sweep/grid.h"
+#include "harness/run/sweep/search.h"
 
 #define GNN_JOB_VARIANT "variant" /* key of the choices with the name of a variant */
 
@@ -22,6 +25,7 @@ struct gnn_job_cell {
     char section[GNN_NAME_MAX];
     struct gnn_run_config config;  /* checked and resolved, unless it is refused */
     struct gnn_kv_list choices;    /* all keys of the case with their values here, as written in the file */
+    struct gnn_search search;      /* of an option's value; config has the largest limit, or the default */
     char dataset_at[GNN_TEXT_MAX]; /* file and line of the dataset's name, "FILE:LINE"; "": in no file */
     char refusal[GNN_ERR_MAX];     /* why this configuration cannot be run; "": it can */
 };
