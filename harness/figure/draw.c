@@ -107,14 +107,30 @@ struct panels {
     size_t word_length;      /* characters of the longest */
 };
 
+/* Returns the value, or its ratio to that at the figure's base. */
+static struct gnn_figure_value drawn_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                                        const uint32_t *at)
+{
+    struct gnn_figure_value value = gnn_figure_value_at(figure, metric, series, at);
+    const double ratio = gnn_figure_relative(figure, metric, series, at);
+    if (figure->about.relative[0] == '\0' || value.state != GNN_VALUE_KNOWN)
+        return value;
+    if (isfinite(ratio))
+        value.median = value.least = value.most = ratio;
+    else
+        value = (struct gnn_figure_value){.state = GNN_VALUE_MISSING, .word = "no base"};
+    return value;
+}
+
 /* Returns whether a word stands in the value's place. */
 static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
                       FILE *data, struct panels *panels)
 {
     struct range panel = {0};
     char word[48];
-    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
-    const double published = published_at(figure, metric, series, at), unit = unit_of(figure->metrics[metric]);
+    const struct gnn_figure_value value = drawn_at(figure, figure->metrics[metric], series, at);
+    const double published = published_at(figure, metric, series, at);
+    const double unit = figure->about.relative[0] != '\0' ? 1 : unit_of(figure->metrics[metric]);
     if (value.state == GNN_VALUE_KNOWN)
         (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", unit * value.median, unit * value.least, unit * value.most);
     else
@@ -150,11 +166,13 @@ static bool is_shown(const struct gnn_paper_figure *figure, uint32_t series)
     return shown;
 }
 
-/* Whether any series has a cell at this combination of facets. */
+/* Whether any series has a cell to draw at this combination of facets. */
 static bool has_panel(const struct gnn_paper_figure *figure, const uint32_t *facets)
 {
     uint32_t at[GNN_AXES_MAX];
     memcpy(at, facets, sizeof at);
+    if (gnn_figure_is_base(figure, at))
+        return false; /* its ratios are 1 */
     for (uint32_t s = 0; s < figure->series_count; s++)
         for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
             if (gnn_figure_find(figure, s, at) != NULL)

@@ -31,12 +31,12 @@ static const struct {
     {                                                                                                                  \
 #field, offsetof(struct gnn_figure_about, field)                                                               \
     }
-    ABOUT(paper),       ABOUT(place),       ABOUT(title),          ABOUT(chart),  ABOUT(x),
-    ABOUT(x_keys),      ABOUT(published_x), ABOUT(facets),         ABOUT(y),      ABOUT(x_label),
-    ABOUT(y_label),     ABOUT(log),         ABOUT(published),      ABOUT(note),   ABOUT(missing),
-    ABOUT(own_axis),    ABOUT(scale),       ABOUT(scaled),         ABOUT(target), ABOUT(minutes),
-    ABOUT(measured_by), ABOUT(import),      ABOUT(published_also), ABOUT(layout), ABOUT(rows),
-    ABOUT(order),       ABOUT(over),        ABOUT(average),
+    ABOUT(paper),       ABOUT(place),       ABOUT(title),          ABOUT(chart),    ABOUT(x),
+    ABOUT(x_keys),      ABOUT(published_x), ABOUT(facets),         ABOUT(y),        ABOUT(x_label),
+    ABOUT(y_label),     ABOUT(log),         ABOUT(published),      ABOUT(note),     ABOUT(missing),
+    ABOUT(own_axis),    ABOUT(scale),       ABOUT(scaled),         ABOUT(target),   ABOUT(minutes),
+    ABOUT(measured_by), ABOUT(import),      ABOUT(published_also), ABOUT(layout),   ABOUT(rows),
+    ABOUT(order),       ABOUT(over),        ABOUT(average),        ABOUT(relative),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
@@ -350,18 +350,25 @@ static bool is_changed(const struct gnn_run_config *config, const struct gnn_fig
            !(gnn_run_costs_are_ideal(config) && strncmp(setup->change, "released.", strlen("released.")) == 0);
 }
 
+static enum gnn_status resolve(struct gnn_run_config *config, struct gnn_err *err)
+{
+    GNN_TRY(gnn_run_config_check(config, err));
+    return gnn_machine_resolve(config, err);
+}
+
+/* A size that the machine lacks at scale 1 may be there at this one, so a refusal of the file's case does not count. */
 static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell,
                         const struct gnn_figure_setup *setup)
 {
     struct gnn_err cause = {0};
     enum gnn_status status = GNN_OK;
-    if (cell->refusal[0] != '\0')
-        return;
     if (figure->scale_divisor > 1) {
         scale_down(cell, figure->scale_divisor);
         status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, &cause);
     }
-    if (setup->world == GNN_WORLD_MEASURED || trains(cell))
+    const bool measured = setup->world == GNN_WORLD_MEASURED && gnn_figure_key(figure, "world") == GNN_KEYS_MAX;
+    GNN_NEXT(status, resolve(&cell->config, &cause));
+    if (measured || trains(cell))
         measure(cell);
     if (trains(cell)) {
         memcpy(cell->config.compute, "cpu", sizeof "cpu");
@@ -369,10 +376,8 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
     }
     if (is_changed(&cell->config, setup))
         GNN_NEXT(status, gnn_run_config_change(&cell->config, setup->change, &cause));
-    GNN_NEXT(status, gnn_run_config_check(&cell->config, &cause));
-    GNN_NEXT(status, gnn_machine_resolve(&cell->config, &cause));
-    if (status != GNN_OK)
-        (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", cause.message);
+    GNN_NEXT(status, resolve(&cell->config, &cause));
+    (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", status != GNN_OK ? cause.message : "");
 }
 
 /* ---- what is fixed ---- */
@@ -593,6 +598,9 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
     if (!figure->own)
         GNN_TRY(read_series(figure, ini, err));
     GNN_TRY(open_cells(figure, path, setup, err));
+    uint32_t at[GNN_AXES_MAX] = {0}, base[GNN_AXES_MAX];
+    if (figure->about.relative[0] != '\0' && !gnn_figure_base(figure, at, base))
+        return gnn_fail(err, GNN_EUSAGE, "%s: relative \"%s\": no axis has it", path, figure->about.relative);
     if (figure->job->count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
     if (figure->about.over[0] != '\0' &&

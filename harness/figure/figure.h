@@ -28,6 +28,7 @@
  *                              between them.
  *   `over`                     Option name, which is no axis: values are taken over the runs with all its values.
  *   `average`                  Value "mean": of several runs the mean is shown, not the median.
+ *   `relative`                 Axis and value: "world=measured". The picture shows ratios to the values there.
  *   `x_label`, `y_label`       Labels of the axes.
  *   `log`                      Value "yes": a logarithmic y axis.
  *   `own_axis`                 Value "yes": each panel of bars has its own y axis.
@@ -54,6 +55,8 @@
  * A figure without a paper is the user's own. Its runs are exactly those that `oocgnn sweep` makes of the file: scale,
  * sizes, world, database and directory of the datasets are in the file, and nothing is divided. A section with several
  * systems has a series for each (own.h).
+ *
+ * If `world` is an axis, the configurations have the worlds and the compute of the file, whatever --world is.
  *
  * Sizes are those of the paper. At another scale, memory, swap, batch and the parameters in `scaled` are divided, as
  * for a preset. Whole epochs are run if the file has a part of one. `at = 10` in a section is its position on the x
@@ -84,7 +87,7 @@ struct gnn_figure_about {
     char x[GNN_FIGURE_LINE], x_keys[GNN_FIGURE_LINE], facets[GNN_FIGURE_LINE], y[GNN_FIGURE_LINE];
     char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE], own_axis[GNN_FIGURE_LINE];
     char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], published_also[GNN_FIGURE_LINE],
-        note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
+        relative[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
     char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
     char import[GNN_FIGURE_LINE];

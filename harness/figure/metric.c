@@ -293,6 +293,12 @@ static double limit_mib(const struct gnn_run_record *run)
     return gnn_known(run->cap_bytes) / (1 << 20);
 }
 
+/* Of all epochs, as far as a double is exact. */
+static double digest(const struct gnn_run_record *run)
+{
+    return run->counters.has_digest ? (double)(run->counters.batch_digest >> 12) : (double)NAN;
+}
+
 static double bound_gib(const struct gnn_run_record *run)
 {
     return run->epoch_count > 0 ? gnn_known(gnn_run_bound_bytes(run)) / gib / run->epoch_count : (double)NAN;
@@ -368,6 +374,7 @@ static const struct {
     {"best_accuracy_pct", best_accuracy, OF_WORK},
     {"mrr", gnn_run_test_mrr, OF_WORK},
     {"limit_mib", limit_mib, OF_WORK},
+    {"digest", digest, OF_WORK},
     {"bound_gib", bound_gib, OF_WORK},
     {"bound_ratio", gnn_run_bound_ratio, OF_WORK},
     {"read_bound_ratio", read_bound_ratio, OF_WORK},

@@ -37,6 +37,7 @@
  *                              units per second.
  *   `floor_s`, `floor_device_s`, `floor_training_s`
  *                              Minimum time of an epoch, and its two parts (docs/floor.md) (e).
+ *   `digest`                   Digest of all mini-batches as a number: equal ones are of equal mini-batches.
  *   `limit_mib`                Memory limit, MiB.
  *   `option.NAME`              An option of the run or a parameter of its system ("option.gnndrive.samplers").
  *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).

@@ -3,6 +3,7 @@
 
 #include "harness/base/units.h"
 #include "harness/figure/predicate_nodes.h"
+#include "harness/record/summary.h"
 
 #include <assert.h>
 #include <math.h>
@@ -33,6 +34,8 @@ void gnn_predicate_leaves(const struct gnn_predicate *predicate, uint32_t operan
 }
 
 /* ---- evaluating ---- */
+
+enum { FOLDED_MAX = 1024 /* run configurations of a figure */ };
 
 struct reckoning {
     const struct gnn_predicate *predicate;
@@ -66,7 +69,7 @@ static enum gnn_value_state together(enum gnn_value_state a, enum gnn_value_stat
 
 static bool folds(int kind)
 {
-    return kind == NODE_MAX || kind == NODE_MIN || kind == NODE_MEAN;
+    return kind == NODE_MAX || kind == NODE_MIN || kind == NODE_MEAN || kind == NODE_MEDIAN;
 }
 
 /* Goes along x and leaves the other axes free. */
@@ -108,12 +111,13 @@ static bool advance(const struct gnn_value_source *source, const bool *is_free, 
 
 static struct term evaluate(const struct reckoning *r, int at_node, const uint32_t *at);
 
-/* The largest, least or mean value over every axis that the inner node leaves free. */
+/* The largest, least, mean or median value over every axis that the inner node leaves free. */
 static struct term fold(const struct reckoning *r, const struct gnn_predicate_node *node, const uint32_t *outside)
 {
     bool is_free[GNN_AXES_MAX] = {false};
     uint32_t at[GNN_AXES_MAX] = {0};
     struct term folded = {.state = GNN_VALUE_NONE, .value = 0};
+    double values[FOLDED_MAX];
     uint32_t known = 0;
     add_free(r, node->left, is_free);
     for (uint32_t a = 0; a < r->source->axis_count; a++)
@@ -133,10 +137,13 @@ static struct term fold(const struct reckoning *r, const struct gnn_predicate_no
         else if (known == 0 || better)
             folded.value = term.value;
         folded.state = GNN_VALUE_KNOWN;
+        values[gnn_min_u32(known, FOLDED_MAX - 1)] = term.value;
         known++;
     } while (advance(r->source, is_free, at));
     if (node->kind == NODE_MEAN && known > 0)
         folded.value /= known;
+    if (node->kind == NODE_MEDIAN && known > 0)
+        folded.value = gnn_median(values, gnn_min_u32(known, FOLDED_MAX));
     return folded;
 }
 

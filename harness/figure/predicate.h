@@ -3,7 +3,7 @@
  *
  *   `epoch_s[A, dim=128] / epoch_s[B, dim=128] ~ 16.9`  About 16.9.
  *   `epoch_s[A] < epoch_s[B] < epoch_s[C]`              At every combination of the axes without a value.
- *   `max(epoch_s[A] / epoch_s[B]) ~ 8.76`               The largest over the combinations; min and mean likewise.
+ *   `max(epoch_s[A] / epoch_s[B]) ~ 8.76`               The largest over the combinations; also min, mean, median.
  *   `rises(epoch_s[A])`, `falls(..)`                    Along the x axis, at every combination of the others.
  *   `never_falls(epoch_s[A])`, `never_rises(..)`        The same, or without a change.
  *   `flat(epoch_s[A])`                                  Without a change beyond its tolerance.

@@ -15,6 +15,7 @@ enum node_kind {
     NODE_MAX, /* over every free axis below */
     NODE_MIN,
     NODE_MEAN,
+    NODE_MEDIAN,
     NODE_ARGMIN, /* along x */
     NODE_ARGMAX,
     NODE_EXPONENT,

@@ -156,7 +156,8 @@ static enum gnn_status parse_function(struct parser *p, const char *name, int *o
         const char *name;
         int kind, of_two;
     } functions[] = {{"max", NODE_MAX, NODE_LARGER}, {"min", NODE_MIN, NODE_SMALLER}, {"mean", NODE_MEAN, -1},
-                     {"argmin", NODE_ARGMIN, -1},    {"argmax", NODE_ARGMAX, -1},     {"exponent", NODE_EXPONENT, -1}};
+                     {"median", NODE_MEDIAN, -1},    {"argmin", NODE_ARGMIN, -1},     {"argmax", NODE_ARGMAX, -1},
+                     {"exponent", NODE_EXPONENT, -1}};
     int inner, second;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, name) == 0) {
@@ -170,7 +171,8 @@ static enum gnn_status parse_function(struct parser *p, const char *name, int *o
             return takes(p, ")") ? GNN_OK : refuse(p, "expected )");
         }
     return gnn_fail(p->err, GNN_EUSAGE,
-                    "\"%s\": no function \"%s\"; there are max, min, mean, argmin, argmax, exponent", p->text, name);
+                    "\"%s\": no function \"%s\"; there are max, min, mean, median, argmin, argmax, exponent", p->text,
+                    name);
 }
 
 static enum gnn_status parse_number(struct parser *p, int *out)

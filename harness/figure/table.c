@@ -45,6 +45,9 @@ static void put_value(const struct gnn_paper_figure *figure, uint32_t metric, ui
         (void)fprintf(out, " %.4g", value.median);
     if (value.state == GNN_VALUE_KNOWN && value.lost > 0)
         (void)fprintf(out, ", %u %s", value.lost, value.word);
+    const double ratio = gnn_figure_relative(figure, figure->metrics[metric], series, at);
+    if (isfinite(ratio) && !gnn_figure_is_base(figure, at))
+        (void)fprintf(out, " (x %.3g)", ratio);
     put_published(figure, metric, row, out);
     (void)fputs(" |", out);
 }
@@ -216,6 +219,8 @@ void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
 {
     (figure->about.layout[0] != '\0' ? put_across : put_tables)(figure, out);
     const uint32_t divisor = published_divisor(figure);
+    if (figure->about.relative[0] != '\0')
+        (void)fprintf(out, "\n[x: over the value at %s]\n", figure->about.relative);
     if (divisor > 1)
         (void)fprintf(
             out,

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,6 +295,41 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
     if (training != NULL && gnn_metric_of_accuracy(metric))
         return value_of(figure, metric, training);
     return value_of(figure, metric, gnn_figure_find(figure, series, at));
+}
+
+/* ---- relative ---- */
+
+bool gnn_figure_base(const struct gnn_paper_figure *figure, const uint32_t *at, uint32_t base[GNN_AXES_MAX])
+{
+    char place[GNN_NAME_MAX + GNN_AXIS_VALUE_BYTES + 2];
+    memcpy(base, at, figure->axis_count * sizeof *at);
+    for (uint32_t a = 0; a < figure->axis_count; a++)
+        for (uint32_t v = 0; v < figure->axes[a].count; v++) {
+            (void)snprintf(place, sizeof place, "%s=%s", figure->axes[a].key, figure->axes[a].values[v]);
+            if (strcmp(place, figure->about.relative) != 0)
+                continue;
+            base[a] = v;
+            return true;
+        }
+    return false;
+}
+
+bool gnn_figure_is_base(const struct gnn_paper_figure *figure, const uint32_t *at)
+{
+    uint32_t base[GNN_AXES_MAX];
+    return gnn_figure_base(figure, at, base) && memcmp(at, base, figure->axis_count * sizeof *at) == 0;
+}
+
+double gnn_figure_relative(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                           const uint32_t *at)
+{
+    uint32_t base[GNN_AXES_MAX];
+    if (!gnn_figure_base(figure, at, base))
+        return (double)NAN;
+    const struct gnn_figure_value here = gnn_figure_value_at(figure, metric, series, at);
+    const struct gnn_figure_value there = gnn_figure_value_at(figure, metric, series, base);
+    const bool known = here.state == GNN_VALUE_KNOWN && there.state == GNN_VALUE_KNOWN;
+    return known ? here.median / there.median : (double)NAN;
 }
 
 /* ---- published ---- */

@@ -27,6 +27,17 @@ struct gnn_figure_value {
 struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
                                             const uint32_t *at);
 
+/* Finds the place that the values at `at` are relative to, by the figure's key `relative`. Returns whether there is
+ * one; base may be `at` itself. */
+bool gnn_figure_base(const struct gnn_paper_figure *figure, const uint32_t *at, uint32_t base[GNN_AXES_MAX]);
+
+/* Returns whether `at` is such a place itself. */
+bool gnn_figure_is_base(const struct gnn_paper_figure *figure, const uint32_t *at);
+
+/* Returns the median of a metric there over that at its base, or NAN if one of them is unknown. */
+double gnn_figure_relative(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                           const uint32_t *at);
+
 /* Returns the divisor of a metric's published values, to compare them with runs of the figure. It is K at scale 1/K if
  * the metric shrinks with the graph, otherwise 1. */
 uint32_t gnn_figure_published_divisor(const struct gnn_paper_figure *figure, uint32_t metric);

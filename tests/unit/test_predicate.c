@@ -96,6 +96,8 @@ static void each_form_says_what_it_says(void **state)
         {"max(time[A] / time[B-GPU]) = 8", GNN_HOLDS, 1, 1},
         {"min(time[A] / time[B-GPU]) = 2", GNN_HOLDS, 1, 1},
         {"mean(time[A, graph=small]) = (8 + 4 + 2) / 3", GNN_HOLDS, 1, 1},
+        {"median(time[A, graph=small]) = 4", GNN_HOLDS, 1, 1},
+        {"median(time[A, graph=small, memory=8G|32G]) = 5", GNN_HOLDS, 1, 1}, /* between two */
         {"max(time[A, graph=small]) - min(time[A, graph=small]) * 2 = 4", GNN_HOLDS, 1, 1},
         {"falls(time[A])", GNN_HOLDS, 2, 2},
         {"rises(time[A])", GNN_HOLDS_NOT, 2, 0},
@@ -324,7 +326,7 @@ static void what_is_none_is_refused(void **state)
         {"time[A < 3", "not closed"},
         {"hours[A] < 3", "no metric \"hours\""},
         {"time[A, memory] < 3", "not closed"},
-        {"median(time[A]) < 3", "no function \"median\""},
+        {"mode(time[A]) < 3", "no function \"mode\""},
         {"max(time[A] < 3", "expected )"},
         {"falls(time[A]", "expected )"},
         {"falls(time[A]) < 3", "expected the end"},

@@ -224,6 +224,17 @@ static enum gnn_status set_search(const struct reading *r, const char *name, con
     return GNN_OK;
 }
 
+/* In a case with both worlds, a profile, its changes and costs are those of the simulated runs. */
+static void leave_out_profile(const struct reading *r, struct gnn_run_config *config)
+{
+    for (uint32_t i = 0; i < r->key_count; i++)
+        if (strcmp(r->keys[i].name, "world") == 0 && r->keys[i].values.count > 1 &&
+            config->world == GNN_WORLD_MEASURED) {
+            config->profile[0] = config->profile_set[0] = '\0';
+            memcpy(config->costs, "ideal", sizeof "ideal");
+        }
+}
+
 /* Scale before preset before the rest: the order that the command line gives them too. */
 static enum gnn_status fill_config(const struct reading *r, const uint32_t *choice, struct gnn_job_cell *cell,
                                    struct gnn_err *err)
@@ -247,6 +258,7 @@ static enum gnn_status fill_config(const struct reading *r, const uint32_t *choi
             if (status != GNN_OK)
                 return gnn_fail(err, status, "%s:%u: %s", key->file, key->line, cause.message);
         }
+    leave_out_profile(r, &cell->config);
     return GNN_OK;
 }
 

@@ -9,6 +9,10 @@
  *   `memory = least 4M..1G`, `first_of = KEY: 2, 1`
  *                           Searches for a value (harness/run/sweep/search.h).
  *
+ *   `world = measured, simulated`
+ *                           Both worlds. The profile, its changes and the costs of the case are those of its simulated
+ *                           runs.
+ *
  * If a name is given twice, the last entry wins. The path of an included file is relative to the including file. */
 #ifndef GNN_RUN_SWEEP_JOB_FILE_H
 #define GNN_RUN_SWEEP_JOB_FILE_H
