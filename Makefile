@@ -124,7 +124,7 @@ $(BUILD)/double/%.o: %.c | found
 VERSION := $(shell cat VERSION)
 REVISION := $(shell sed -n 's/^\([0-9a-f]\{12\}\).*/\1/p' .revision 2>/dev/null)
 ifeq ($(REVISION),)
-REVISION := $(shell git describe --always --exclude='*' --dirty --abbrev=12 2>/dev/null || echo unknown)
+REVISION := $(shell scripts/revision.sh)
 endif
 $(GEN)/build_revision.h: FORCE
 	@mkdir -p $(@D)
@@ -336,7 +336,7 @@ install: all
 	install -m 644 $(wildcard experiments/papers/*.ini experiments/project/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/variants
 	install -m 644 $(wildcard experiments/variants/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/variants/
-	install -m 644 $(wildcard experiments/papers/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
+	install -m 644 $(wildcard experiments/*/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
 	install -m 644 $(wildcard results/published/*.csv) $(DESTDIR)$(PREFIX)/share/oocgnn/published/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/

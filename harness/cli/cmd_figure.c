@@ -76,7 +76,7 @@ static const struct gnn_option figure_table[] = {
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "Runs of each configuration"),
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "RUNS",
            .help = "Simulated runs at a time"),
-    OPTION("any-build", BOOL, any_build, "no", .help = "Also use recorded runs of other builds"),
+    OPTION("any-build", BOOL, any_build, "no", .help = "Also use recorded runs of other builds and calibrations"),
     OPTION("db", TEXT, db, USUAL_DB, .unit = "FILE",
            .help = "Database of the runs"),
     OPTION("data", TEXT, data_dir, USUAL_DATA, .unit = "DIR",

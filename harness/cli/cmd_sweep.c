@@ -36,7 +36,7 @@ static const struct gnn_option sweep_table[] = {
            .help = "Skip configurations with a recorded result (ok, oom, gpu_oom or timeout) of the same build, "
                    "profile, options and parameters"),
     OPTION("any-build", BOOL, any_build, "no",
-           .help = "Also skip configurations with a result of another build, with --resume"),
+           .help = "Also skip configurations with a result of another build or calibration, with --resume"),
     OPTION("json", BOOL, json, "no", .help = "Print one JSON object for each run"),
     OPTION("keep-going", BOOL, keep_going, "yes", .help = "Continue after a failed run"),
     OPTION("prepare", BOOL, prepare, "yes", .help = "Generate the registry datasets that the runs need"),

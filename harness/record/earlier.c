@@ -25,19 +25,25 @@ static void bind_texts(sqlite3_stmt *statement, const char *const *texts, int co
             (void)sqlite3_bind_text(statement, 1 + i, texts[i], -1, SQLITE_STATIC);
 }
 
+/* A condition on the environment of a run, unless the parameter is NULL. */
+#define ENVIRONMENT_IS(key, parameter)                                                                                 \
+    " AND (" parameter " IS NULL OR EXISTS (SELECT 1 FROM environment AS o WHERE o.run_id = runs.run_id AND "          \
+    "o.key = '" key "' AND o.value = " parameter "))"
+
 enum gnn_status gnn_db_find_done(struct gnn_db *db, const struct gnn_wanted_run *wanted, uint32_t max, int64_t *ids,
                                  uint32_t *count, struct gnn_err *err)
 {
     static const char sql[] =
         "SELECT runs.run_id FROM runs JOIN environment AS e ON e.run_id = runs.run_id AND e.key = ?1 AND e.value = ?2 "
-        "WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot') AND (?3 IS NULL OR EXISTS (SELECT 1 FROM environment AS b "
-        "WHERE b.run_id = runs.run_id AND b.key = 'build.revision' AND b.value = ?3)) ORDER BY runs.run_id DESC";
-    const char *const texts[] = {wanted->key, wanted->value, wanted->revision};
+        "WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot')" ENVIRONMENT_IS("build.revision", "?3")
+            ENVIRONMENT_IS("dataset.digest", "?4")
+                ENVIRONMENT_IS(GNN_ENVIRONMENT_FLOOR, "?5") " ORDER BY runs.run_id DESC";
+    const char *const texts[] = {wanted->key, wanted->value, wanted->revision, wanted->digest, wanted->calibration};
     sqlite3_stmt *statement;
     assert(max == 0 || ids != NULL);
     *count = 0;
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
-    bind_texts(statement, texts, 3);
+    bind_texts(statement, texts, 5);
     while ((max == 0 || *count < max) && sqlite3_step(statement) == SQLITE_ROW) {
         if (max != 0)
             ids[*count] = sqlite3_column_int64(statement, 0);

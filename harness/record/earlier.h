@@ -9,12 +9,15 @@
 struct gnn_wanted_run {
     const char *key, *value; /* pair of the environment that identifies the run */
     const char *revision;    /* revision of the build that made it; NULL: any */
+    const char *digest;      /* of its dataset; NULL: any */
+    const char *calibration; /* profile of the measured machine, as the record has it; NULL: any */
     const char *system, *dataset, *world;
     uint64_t scale_divisor, epochs;
 };
 
-/* Finds the runs of this identity and build with status ok, oom, gpu_oom or `oot`. Writes the newest `max` of them to
- * ids[0..*count), oldest first. With max 0, ids may be NULL, and *count is the number of such runs. */
+/* Finds the runs of this identity, build, dataset and calibration with status ok, oom, gpu_oom or `oot`. Writes the
+ * newest `max` of them to ids[0..*count), oldest first. With max 0, ids may be NULL, and *count is the number of such
+ * runs. */
 GNN_MUST_CHECK enum gnn_status gnn_db_find_done(struct gnn_db *db, const struct gnn_wanted_run *wanted, uint32_t max,
                                                 int64_t *ids, uint32_t *count, struct gnn_err *err);
 

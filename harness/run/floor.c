@@ -41,11 +41,28 @@ static void warn_of_age(const struct gnn_profile *profile)
                      gnn_profile_age_text(profile, now_s, text, sizeof text));
 }
 
+static const char *name_profile(const struct gnn_profile *profile, char *text, size_t text_bytes)
+{
+    (void)snprintf(text, text_bytes, "%s %s", profile->name, profile->digest);
+    return text;
+}
+
+const char *gnn_floor_calibration(char *text, size_t text_bytes)
+{
+    const struct gnn_run_config measured = {.world = GNN_WORLD_MEASURED};
+    struct gnn_profile *const profile = find_profile(&measured);
+    if (profile != NULL)
+        (void)name_profile(profile, text, text_bytes);
+    gnn_profile_close(profile);
+    return profile != NULL ? text : NULL;
+}
+
 static enum gnn_status note_profile(const struct gnn_profile *profile, struct gnn_kv_list *environment,
                                     struct gnn_err *err)
 {
     char moment[GNN_UTC_BYTES];
-    GNN_TRY(gnn_kv_setf(environment, err, GNN_ENVIRONMENT_FLOOR, "%s %s", profile->name, profile->digest));
+    char text[GNN_TEXT_MAX];
+    GNN_TRY(gnn_kv_set(environment, GNN_ENVIRONMENT_FLOOR, name_profile(profile, text, sizeof text), err));
     if (profile->calibrated_s == 0)
         return GNN_OK;
     return gnn_kv_set(environment, GNN_ENVIRONMENT_CALIBRATED,

@@ -23,6 +23,10 @@ struct gnn_floor {
     bool direct;                      /* all explicit reads bypass the page cache; known once the system is open */
 };
 
+/* Writes and returns what the record of a measured run made now has for GNN_ENVIRONMENT_FLOOR. Returns NULL if this
+ * machine is not calibrated. */
+const char *gnn_floor_calibration(char *text, size_t text_bytes);
+
 /* Looks up the device: in the profile of a simulated machine, or in the profile `this` of the measured one, which
  * `oocgnn calibrate` writes. Records the profile and its date in the environment (GNN_ENVIRONMENT_FLOOR), as unknown if
  * there is none. Warns if `this` is old. GNN_ENOMEM. */

@@ -36,8 +36,9 @@ static void add_pair(struct gnn_checksum *sum, const char *key, const char *valu
     gnn_checksum_add(sum, value, strlen(value) + 1);
 }
 
-/* Adds what stands in the profile's file: the name alone does not say what the machine is. */
-static enum gnn_status add_profile(struct gnn_checksum *sum, const char *name, struct gnn_err *err)
+/* Adds what stands in the profile's file and in that of the costs: their names do not say what the machine is. */
+static enum gnn_status add_profile(struct gnn_checksum *sum, const struct gnn_run_config *config, const char *name,
+                                   struct gnn_err *err)
 {
     struct gnn_data_dirs found;
     struct gnn_profile *profile;
@@ -46,8 +47,12 @@ static enum gnn_status add_profile(struct gnn_checksum *sum, const char *name, s
     gnn_data_dirs(&found);
     GNN_TRY(gnn_profile_open(name, found.dirs, &profile, err));
     add_pair(sum, "profile.digest", profile->digest);
+    const enum gnn_status status =
+        gnn_run_costs_are_ideal(config) ? GNN_OK : gnn_profile_add_costs(profile, config->costs, found.dirs, err);
+    if (profile->costs_digest[0] != '\0')
+        add_pair(sum, "costs.digest", profile->costs_digest);
     gnn_profile_close(profile);
-    return GNN_OK;
+    return status;
 }
 
 /* The P of "model:P/gpu" or "model:P"; "" for a back-end that computes. */
@@ -86,12 +91,12 @@ static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_co
     }
     gnn_kv_clear(&all);
     add_inherited(sum, config);
-    GNN_NEXT(status, add_profile(sum, config->profile, err));
+    GNN_NEXT(status, add_profile(sum, config, config->profile, err));
     if (status != GNN_OK || what == GNN_IDENTITY_WORKLOAD)
         return status;
     char compute[sizeof config->compute];
     modelled_profile(config, compute, sizeof compute);
-    return add_profile(sum, compute, err);
+    return add_profile(sum, config, compute, err);
 }
 
 enum gnn_status gnn_run_identity(const struct gnn_run_config *config, enum gnn_identity what,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Identity of a run: a hash of its configuration. Two runs of one build with equal identities repeat each other. */
+/* Identity of a run: a hash of its configuration. Two runs of one build with equal identities repeat each other if they
+ * had the same dataset and calibration (harness/run/sweep/lookup.h). */
 #ifndef GNN_RUN_IDENTITY_H
 #define GNN_RUN_IDENTITY_H
 
@@ -8,7 +9,7 @@
 
 enum gnn_identity {
     GNN_IDENTITY_RUN,      /* all options and all parameters of the system, set or default, and the contents of the
-                            * profiles */
+                            * profiles and the costs */
     GNN_IDENTITY_WORKLOAD, /* without system, its parameters and compute: equal for runs that are compared */
 };
 

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/run/sweep/lookup.h"
 
+#include "harness/dataset/read.h"
 #include "harness/measure/environment.h"
+#include "harness/run/floor.h"
 #include "harness/run/identity.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Writes the digest of what a run reads of a prepared dataset. Returns it, or NULL if the graph is computed or is not
+ * there: then records of any content count, so that they can be shown without their dataset. */
+static const char *dataset_digest(const struct gnn_run_config *config, char text[GNN_CHECKSUM_TEXT])
+{
+    char dir[2 * GNN_TEXT_MAX];
+    struct gnn_meta *const meta = gnn_run_dataset_is_computed(config) ? NULL : calloc(1, sizeof *meta);
+    gnn_run_dataset_dir(config, dir, sizeof dir);
+    const bool found = meta != NULL && gnn_read_meta(dir, meta, NULL) == GNN_OK;
+    if (found) {
+        const uint32_t dim = gnn_run_dim(config);
+        gnn_meta_digest(meta, dim != 0 ? dim : meta->dims[0], gnn_id_width_bytes(config->id_width), text);
+    }
+    free(meta);
+    return found ? text : NULL;
+}
 
 /* What the record will say of the run. */
 static struct gnn_wanted_run wanted_run(const struct gnn_run_config *config, const char *identity, bool any_build)
@@ -60,10 +79,13 @@ enum gnn_status gnn_wanted_cost(const char *path, const struct gnn_wanted_run *w
 enum gnn_status gnn_sweep_find(const struct gnn_run_config *config, bool any_build, uint32_t max, int64_t *ids,
                                uint32_t *count, struct gnn_err *err)
 {
-    char identity[GNN_CHECKSUM_TEXT];
+    char identity[GNN_CHECKSUM_TEXT], digest[GNN_CHECKSUM_TEXT], calibration[GNN_TEXT_MAX];
     *count = 0;
     GNN_TRY(gnn_run_identity(config, GNN_IDENTITY_RUN, identity, err));
-    const struct gnn_wanted_run wanted = wanted_run(config, identity, any_build);
+    struct gnn_wanted_run wanted = wanted_run(config, identity, any_build);
+    wanted.digest = dataset_digest(config, digest);
+    if (!any_build && config->world == GNN_WORLD_MEASURED)
+        wanted.calibration = gnn_floor_calibration(calibration, sizeof calibration);
     return gnn_wanted_find(config->db, &wanted, max, ids, count, err);
 }
 

@@ -6,7 +6,9 @@
 #include "harness/record/earlier.h"
 #include "harness/run/config.h"
 
-/* Finds the finished runs of exactly this configuration, made by this build or by any, as gnn_db_find_done. */
+/* Finds the finished runs of exactly this configuration, as gnn_db_find_done. If the run reads a prepared dataset that
+ * exists, they had the same content. any_build: of any build, and measured ones with any calibration of this machine.
+ * Otherwise of this build and of the present calibration, if there is one. */
 GNN_MUST_CHECK enum gnn_status gnn_sweep_find(const struct gnn_run_config *config, bool any_build, uint32_t max,
                                               int64_t *ids, uint32_t *count, struct gnn_err *err);
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* A run's identity covers what the files of its machine hold, not only their names. */
+#include "harness/base/option.h"
+#include "harness/run/config.h"
+#include "harness/run/identity.h"
+#include "harness/storage/meta.h"
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A folder with the golden machine as profile `mine`, where profiles are looked for. */
+static int make_dir(void **state)
+{
+    char *const dir = process_temp_dir();
+    *state = dir;
+    struct process_result r = process_shell("mkdir -p %s/oocgnn && cp tests/golden/machine.ini %s/oocgnn/mine.ini && "
+                                            "cp workloads/hardware/costs/released.ini %s/costs.ini",
+                                            dir, dir, dir);
+    const int status = r.exit_status;
+    process_free(&r);
+    (void)setenv("XDG_DATA_HOME", dir, 1);
+    return status;
+}
+
+static int remove_dir(void **state)
+{
+    process_remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+static void edit(const char *dir, const char *command)
+{
+    struct process_result r = process_shell("cd %s && %s", dir, command);
+    assert_int_equal(r.exit_status, 0);
+    process_free(&r);
+}
+
+static void set(struct gnn_run_config *config, const char *name, const char *value)
+{
+    struct gnn_err err = {0};
+    must(gnn_option_set(gnn_run_options, config, name, value, &err), &err);
+}
+
+static struct gnn_run_config plain(const char *dataset, const char *world)
+{
+    struct gnn_run_config config;
+    gnn_run_config_defaults(&config);
+    set(&config, "system", "pygplus");
+    set(&config, "dataset", dataset);
+    set(&config, "world", world);
+    if (strcmp(world, "simulated") == 0)
+        set(&config, "profile", "mine");
+    return config;
+}
+
+struct identity {
+    char text[GNN_CHECKSUM_TEXT];
+};
+
+static struct identity of(const struct gnn_run_config *config)
+{
+    struct identity identity;
+    struct gnn_err err = {0};
+    must(gnn_run_identity(config, GNN_IDENTITY_RUN, identity.text, &err), &err);
+    return identity;
+}
+
+static bool same(const struct gnn_run_config *config, struct identity before)
+{
+    return strcmp(of(config).text, before.text) == 0;
+}
+
+/* A computed graph has no files: its options count. */
+static void a_computed_graph_is_its_options(void **state)
+{
+    struct gnn_run_config config = plain("papers100m", "simulated");
+    const struct identity before = of(&config);
+    (void)state;
+    set(&config, "generate", "reach=0");
+    assert_false(same(&config, before));
+    set(&config, "generate", "");
+    set(&config, "scale", "1/10");
+    assert_false(same(&config, before));
+}
+
+static void profile_and_costs_count(void **state)
+{
+    const char *const dir = *state;
+    char costs[1100];
+    struct gnn_run_config config = plain("papers100m", "simulated");
+    const struct identity ideal = of(&config);
+    edit(dir, "sed -i 's/^cores = .*/cores = 5 stated/' oocgnn/mine.ini && grep -q '^cores = 5' oocgnn/mine.ini");
+    assert_false(same(&config, ideal));
+    (void)snprintf(costs, sizeof costs, "%s/costs.ini", dir);
+    const struct identity before = of(&config);
+    set(&config, "costs", costs);
+    const struct identity costly = of(&config);
+    assert_string_not_equal(before.text, costly.text);
+    edit(dir,
+         "cp costs.ini old && sed -i '0,/= [0-9.]*\\(ns\\|us\\|ms\\)/s//= 17us/' costs.ini && ! cmp -s old costs.ini");
+    assert_false(same(&config, costly));
+    edit(dir, "cp old costs.ini");
+    assert_true(same(&config, costly));
+    struct gnn_err err = {0};
+    char text[GNN_CHECKSUM_TEXT];
+    edit(dir, "echo nonsense >costs.ini");
+    assert_int_not_equal(gnn_run_identity(&config, GNN_IDENTITY_RUN, text, &err), GNN_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_computed_graph_is_its_options, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(profile_and_costs_count, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
