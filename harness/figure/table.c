@@ -200,17 +200,20 @@ static void put_across(const struct gnn_paper_figure *figure, FILE *out)
     } while (gnn_figure_next_place(figure, 0, rows, &place));
 }
 
-/* Returns what the figure's published values are divided by: 0 without one, otherwise 1, or K if any of them is. */
+/* Returns what the figure's published numbers are divided by: 0 without a published value, otherwise 1, or K if any of
+ * them is. */
 static uint32_t published_divisor(const struct gnn_paper_figure *figure)
 {
     uint32_t divisor = 0;
     for (uint32_t m = 0; m < figure->metric_count; m++)
         for (uint32_t s = 0; s < figure->series_count; s++) {
             uint32_t at[GNN_AXES_MAX] = {0};
-            do
-                if (gnn_figure_published(figure, m, s, at) != NULL)
-                    divisor = gnn_max_u32(divisor, gnn_figure_published_divisor(figure, m));
-            while (gnn_axes_next(figure, 0, at));
+            do {
+                const struct gnn_published_row *const row = gnn_figure_published(figure, m, s, at);
+                const bool number = row != NULL && isfinite(gnn_published_value(row));
+                if (row != NULL)
+                    divisor = gnn_max_u32(divisor, number ? gnn_figure_published_divisor(figure, m) : 1);
+            } while (gnn_axes_next(figure, 0, at));
         }
     return divisor;
 }
