@@ -178,6 +178,10 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_check_import(const struct gnn_paper_fi
 /* Reads section [figure] only. Returns errors as gnn_figure_open() does. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_about(const char *path, struct gnn_figure_about *out, struct gnn_err *err);
 
+/* Does the same with a file that is open. */
+GNN_MUST_CHECK enum gnn_status gnn_figure_read_about(const struct gnn_ini *ini, struct gnn_figure_about *out,
+                                                     struct gnn_err *err);
+
 /* Reads experiments/papers/tolerances.ini. Returns GNN_EUSAGE if a tolerance is missing or below 1. */
 GNN_MUST_CHECK enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/values.h"
+#include "harness/figure/axes.h"
 
 #include "harness/base/grow.h"
+#include "harness/figure/axes.h"
 #include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
@@ -397,6 +399,22 @@ const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figu
             return row;
     }
     return NULL;
+}
+
+uint32_t gnn_figure_divisor_shown(const struct gnn_paper_figure *figure)
+{
+    uint32_t divisor = 0;
+    for (uint32_t m = 0; m < figure->metric_count; m++)
+        for (uint32_t s = 0; s < figure->series_count; s++) {
+            uint32_t at[GNN_AXES_MAX] = {0};
+            do {
+                const struct gnn_published_row *const row = gnn_figure_published(figure, m, s, at);
+                const bool number = row != NULL && isfinite(gnn_published_value(row));
+                if (row != NULL)
+                    divisor = gnn_max_u32(divisor, number ? gnn_figure_published_divisor(figure, m) : 1);
+            } while (gnn_axes_next(figure, 0, at));
+        }
+    return divisor;
 }
 
 /* ---- for predicates ---- */

@@ -46,6 +46,10 @@ uint32_t gnn_figure_published_divisor(const struct gnn_paper_figure *figure, uin
 const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
                                                      uint32_t series, const uint32_t *at);
 
+/* Returns what the figure's published numbers are divided by: 0 without a published value, otherwise 1, or K if any of
+ * them is. */
+uint32_t gnn_figure_divisor_shown(const struct gnn_paper_figure *figure);
+
 /* The accuracy of a series after each epoch, from its run that trains, with the epoch time of the other run. */
 struct gnn_figure_progress {
     const struct gnn_run_record *run;
