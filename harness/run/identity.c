@@ -16,6 +16,9 @@ static const char *const told[] = {"db", "json", "details", "quiet", "trace-loss
 /* Options in which runs that are compared may differ. */
 static const char *const compared[] = {"system", "compute", NULL};
 
+/* Options that count only if they are set, so that records of builds without them still count. */
+static const char *const set_only[] = {"profile-set", NULL};
+
 static bool is_among(const char *const *words, const char *word)
 {
     while (*words != NULL && strcmp(*words, word) != 0)
@@ -86,7 +89,8 @@ static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_co
     enum gnn_status status = gnn_record_list_config(config, &all, err);
     for (uint32_t i = 0; i < all.count && status == GNN_OK; i++) {
         assert(all.items[i].value != NULL);
-        if (counts(all.items[i].key, what))
+        const bool is_set = all.items[i].value[0] != '\0' || !is_among(set_only, all.items[i].key);
+        if (is_set && counts(all.items[i].key, what))
             add_pair(sum, all.items[i].key, all.items[i].value);
     }
     gnn_kv_clear(&all);
