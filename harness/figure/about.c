@@ -22,7 +22,8 @@ static const struct {
     ABOUT(y_label),     ABOUT(log),         ABOUT(published),      ABOUT(note),     ABOUT(missing),
     ABOUT(own_axis),    ABOUT(scale),       ABOUT(scaled),         ABOUT(target),   ABOUT(minutes),
     ABOUT(measured_by), ABOUT(import),      ABOUT(published_also), ABOUT(layout),   ABOUT(rows),
-    ABOUT(order),       ABOUT(over),        ABOUT(average),        ABOUT(relative),
+    ABOUT(order),       ABOUT(over),        ABOUT(average),        ABOUT(relative), ABOUT(paper_id),
+    ABOUT(scaled_root),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };

@@ -14,6 +14,7 @@
 #include "harness/run/sweep/grid.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -199,8 +200,9 @@ static bool is_chosen(const struct gnn_job_cell *cell, const char *key)
     return gnn_kv_get(&cell->choices, key) != NULL;
 }
 
-/* Divides the parameters of systems that the figure names; a size of 0 means another thing and stays. */
-static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *scaled, uint32_t divisor,
+/* Divides the parameters of systems that the figure names, by the root of the divisor or by all of it; a size of 0
+ * means another thing and stays. */
+static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *scaled, uint32_t divisor, bool by_root,
                                         struct gnn_err *err)
 {
     char names[GNN_FIGURE_LINE], text[GNN_TEXT_MAX];
@@ -215,7 +217,8 @@ static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *s
         GNN_TRY(gnn_parse_bytes(gnn_kv_get(&cell->choices, name), &value, err));
         if (value == 0)
             continue;
-        (void)snprintf(text, sizeof text, "%s=%" PRIu64, name, gnn_max_u64(value / divisor, 1));
+        value = by_root ? (uint64_t)llround((double)value / sqrt(divisor)) : value / divisor;
+        (void)snprintf(text, sizeof text, "%s=%" PRIu64, name, gnn_max_u64(value, 1));
         GNN_TRY(gnn_run_config_set(&cell->config, text, err));
     }
     return GNN_OK;
@@ -278,7 +281,8 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
     enum gnn_status status = GNN_OK;
     if (figure->scale_divisor > 1) {
         scale_down(cell, figure->scale_divisor);
-        status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, &cause);
+        status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, false, &cause);
+        GNN_NEXT(status, scale_parameters(cell, figure->about.scaled_root, figure->scale_divisor, true, &cause));
     }
     const bool measured = setup->world == GNN_WORLD_MEASURED && gnn_figure_key(figure, "world") == GNN_KEYS_MAX;
     GNN_NEXT(status, resolve(&cell->config, &cause));

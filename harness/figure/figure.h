@@ -36,11 +36,14 @@
  *   `published`                Name of each metric in the published values, - for none.
  *   `published_x`              Name of x there.
  *   `published_also`           ID of another figure or table of the paper with values of the same configurations.
+ *   `paper_id`                 ID of the figure there, if it is not the figure's own.
  *   `note`                     Text for people.
  *   `missing`                  Why the figure cannot be reproduced here. It has no runs then.
  *   `minutes`                  Time of all runs on one core, at the file's own scale: the estimate before any run.
  *   `scale`                    Scale if the user gives none: "1/100".
  *   `scaled`                   Parameters of systems that are sizes at the paper's scale.
+ *   `scaled_root`              Parameters of systems that are divided by the square root of K: numbers of partitions,
+ *                              so that edge buckets keep their size.
  *   `measured_by`              Value "fio": see below.
  *   `import`                   Options of `oocgnn prepare --from DIR` that import the dataset. It may also be in a
  *                              section.
@@ -86,9 +89,9 @@ struct gnn_figure_about {
     char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
     char x[GNN_FIGURE_LINE], x_keys[GNN_FIGURE_LINE], facets[GNN_FIGURE_LINE], y[GNN_FIGURE_LINE];
     char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE], own_axis[GNN_FIGURE_LINE];
-    char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], published_also[GNN_FIGURE_LINE],
-        relative[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
-    char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
+    char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], published_also[GNN_FIGURE_LINE];
+    char paper_id[GNN_FIGURE_LINE], relative[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
+    char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], scaled_root[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
     char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
     char import[GNN_FIGURE_LINE];
     char layout[GNN_FIGURE_LINE], rows[GNN_FIGURE_LINE], order[GNN_FIGURE_LINE];

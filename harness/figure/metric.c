@@ -262,6 +262,11 @@ static double dim(const struct gnn_run_record *run)
     return gnn_known(run->dim);
 }
 
+static double scale(const struct gnn_run_record *run)
+{
+    return gnn_known(run->scale_divisor);
+}
+
 static double feature_gib(const struct gnn_run_record *run)
 {
     return nodes(run) * dim(run) * sizeof(float) / gib;
@@ -382,6 +387,7 @@ static const struct {
     {"nodes", nodes, OF_DATASET},
     {"edges", edges, OF_DATASET},
     {"dim", dim, OF_DATASET},
+    {"scale", scale, OF_DATASET},
     {"feature_gib", feature_gib, OF_DATASET},
     {"total_gib", total_gib, OF_DATASET},
     {"topology_gib", topology_gib, OF_DATASET},
@@ -426,7 +432,8 @@ static uint32_t epoch_of_accuracy(const char *name)
 
 bool gnn_metric_of_accuracy(const char *name)
 {
-    return strcmp(name, "accuracy_pct") == 0 || strcmp(name, "best_accuracy_pct") == 0 || epoch_of_accuracy(name) > 0;
+    return strcmp(name, "accuracy_pct") == 0 || strcmp(name, "best_accuracy_pct") == 0 || begins(name, "rank.") ||
+           epoch_of_accuracy(name) > 0;
 }
 
 bool gnn_metric_split(const char *name, char base[GNN_NAME_MAX], int32_t *epoch)

@@ -45,6 +45,9 @@
  *   `read_bound_ratio`         Device reads of the epochs over the minimum reads, topology and whole pages included.
  *   `floor_ratio`              Time of all epochs over their minimum time: the larger of device and training
  *                              (docs/floor.md).
+ *   `rank.NAME`                Ranks of links in the last epoch that counts, in [0, 1]: `valid_mrr`, `test_mrr`,
+ *                              `test_raw_mrr` (true edges among the negatives), `test_hits_1`, `test_hits_10` (e).
+ *   `scale`                    K of a dataset at scale 1/K.
  *   `nodes`, `edges`, `dim`, `topology_gib`, `feature_gib`, `total_gib`
  *                              Sizes of the dataset.
  *   `oom`, `oot`               The run ended with out of memory, with a timeout: 1, else 0. Unknown if it failed, was
@@ -91,7 +94,7 @@ const char *gnn_metric_name(uint32_t i);
 /* Returns whether the metric needs the target of a figure: one of the two above. */
 bool gnn_metric_of_target(const char *name);
 
-/* Returns whether the metric is a test accuracy: of the run or after an epoch. */
+/* Returns whether the metric is a test accuracy, of the run or after an epoch, or a rank of links. */
 bool gnn_metric_of_accuracy(const char *name);
 
 /* Returns whether the metric is a size of the dataset, which the run's configuration decides. */

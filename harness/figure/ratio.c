@@ -40,7 +40,7 @@ static const struct gnn_published_row *find_printed(const struct gnn_paper_figur
     for (uint32_t i = 0; i < figure->published.count; i++) {
         const struct gnn_published_row *const row = &figure->published.rows[i];
         const double value = gnn_published_value(row);
-        if (strcmp(row->figure_id, figure->id) == 0 && isfinite(value) && fabs(value - number) <= 1e-9 * fabs(number) &&
+        if (gnn_figure_prints(figure, row) && isfinite(value) && fabs(value - number) <= 1e-9 * fabs(number) &&
             is_among(row->relation, relations) && is_among(row->unit, units))
             return row;
     }

@@ -336,10 +336,11 @@ double gnn_figure_relative(const struct gnn_paper_figure *figure, const char *me
 
 /* ---- published ---- */
 
-static bool is_of_figure(const struct gnn_published_row *row, const struct gnn_paper_figure *figure)
+bool gnn_figure_prints(const struct gnn_paper_figure *figure, const struct gnn_published_row *row)
 {
-    const char *const also = figure->about.published_also;
-    return strcmp(row->figure_id, figure->id) == 0 || (also[0] != '\0' && strcmp(row->figure_id, also) == 0);
+    const char *const other = figure->about.paper_id, *const also = figure->about.published_also;
+    return strcmp(row->figure_id, other[0] != '\0' ? other : figure->id) == 0 ||
+           (also[0] != '\0' && strcmp(row->figure_id, also) == 0);
 }
 
 /* Whether the row speaks of the series: "SYSTEM/VARIANT". */
@@ -391,7 +392,7 @@ const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figu
         return NULL;
     for (uint32_t i = 0; i < figure->published.count; i++) {
         const struct gnn_published_row *const row = &figure->published.rows[i];
-        bool same = is_of_figure(row, figure) && strcmp(row->metric, what) == 0 &&
+        bool same = gnn_figure_prints(figure, row) && strcmp(row->metric, what) == 0 &&
                     strcmp(row->relation, "exact") == 0 && is_of_series(row, name);
         for (uint32_t a = 0; a < figure->axis_count && same; a++)
             same = is_at(figure, row, a, figure->axes[a].values[at[a]]);

@@ -42,6 +42,9 @@ double gnn_figure_relative(const struct gnn_paper_figure *figure, const char *me
  * the metric shrinks with the graph, otherwise 1. */
 uint32_t gnn_figure_published_divisor(const struct gnn_paper_figure *figure, uint32_t metric);
 
+/* Returns whether the row is of this figure. */
+bool gnn_figure_prints(const struct gnn_paper_figure *figure, const struct gnn_published_row *row);
+
 /* Returns the published row of a metric at that place, or NULL if there is none. */
 const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
                                                      uint32_t series, const uint32_t *at);

@@ -416,7 +416,9 @@ static void sizes_follow_the_scale(void **state)
                    "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\npreset = gnndrive\nmodel "
                    "= sage\n[A]\n"
                    "system = gnndrive\nmemory = 16G\ngnndrive.slots = 4000\n[B]\nsystem = pygplus\nbatch = 500\nepochs "
-                   "= 1\nwarmup = 20\nbatches = 40\n" ABOUT "y = epoch_s\nscaled = gnndrive.slots\n");
+                   "= 1\nwarmup = 20\nbatches = 40\n[C]\nsystem = mariusgnn\nmariusgnn.partitions = 8192\n"
+                   "mariusgnn.capacity = 0\n" ABOUT "y = epoch_s\nscaled = gnndrive.slots\n"
+                   "scaled_root = mariusgnn.partitions, mariusgnn.capacity\n");
     const struct gnn_figure_setup setup = {
         .scale_divisor = 100, .db = "x.db", .data_dir = "data", .world = GNN_WORLD_SIMULATED};
     must(gnn_figure_open(path, &setup, &figure, &err), &err);
@@ -428,6 +430,9 @@ static void sizes_follow_the_scale(void **state)
     assert_int_equal(b->batches, 0); /* a part of an epoch is for scale 1 */
     assert_int_equal(b->epochs, 2);
     assert_int_equal(b->memory_bytes, (UINT64_C(32) << 30) / 100 / 4096 * 4096);
+    const struct gnn_run_config *const c = &figure->job->cells[2].config;
+    assert_string_equal(c->sets[c->set_count - 2], "mariusgnn.capacity=0"); /* 0 means another thing */
+    assert_string_equal(c->sets[c->set_count - 1], "mariusgnn.partitions=819");
     gnn_figure_close(figure);
     gnn_figure_close(NULL);
     free(path);
@@ -489,15 +494,18 @@ static void reasons_are_of_their_world(void **state)
 
 #define PUBLISHED_ROW(dim, value, relation) "fig,P,,,,dim=" dim ",time," value ",s,," relation ",Table 1\n"
 
-/* A figure of two series with published times at 64, at 128 up to so much, at 256 a word. */
-static struct gnn_paper_figure *open_with_published(const char *dir)
+/* A figure of two series with published times at 64, at 128 up to so much, at 256 a word. `more`: keys of [figure]. */
+static struct gnn_paper_figure *open_published_as(const char *dir, const char *name, const char *more)
 {
     struct gnn_paper_figure *figure;
     struct gnn_err err = {0};
-    char *const path = write_file(dir, "fig.ini",
-                                  "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\n"
-                                  "dim = 64, 128, 256, 512\n[A]\nsystem = gnndrive\npublished = P\n[B]\n"
-                                  "system = pygplus\n" ABOUT "y = epoch_s, reads\npublished = time, -\n");
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s%s",
+                   "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\n"
+                   "dim = 64, 128, 256, 512\n[A]\nsystem = gnndrive\npublished = P\n[B]\n"
+                   "system = pygplus\n" ABOUT "y = epoch_s, reads\npublished = time, -\n",
+                   more);
+    char *const path = write_file(dir, name, text);
     char *const published =
         write_file(dir, "p.csv",
                    HEADING PUBLISHED_ROW("64", "12.5", "exact") PUBLISHED_ROW("128", "20", "up_to")
@@ -512,6 +520,29 @@ static struct gnn_paper_figure *open_with_published(const char *dir)
     free(path);
     free(published);
     return figure;
+}
+
+static struct gnn_paper_figure *open_with_published(const char *dir)
+{
+    return open_published_as(dir, "fig.ini", "");
+}
+
+/* A part of a figure can have a file of its own: its values are published under the ID of the whole. */
+static void values_are_published_under_another_id(void **state)
+{
+    static const struct {
+        const char *name, *more;
+        bool found;
+    } cases[] = {{"part.ini", "", false},
+                 {"part.ini", "paper_id = other\n", false},
+                 {"part.ini", "paper_id = fig\n", true},
+                 {"fig.ini", "paper_id = other\n", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_paper_figure *const figure = open_published_as(*state, cases[i].name, cases[i].more);
+        const uint32_t at = 0;
+        assert_int_equal(gnn_figure_published(figure, 0, 0, &at) != NULL, cases[i].found);
+        gnn_figure_close(figure);
+    }
 }
 
 /* Only what is printed exactly stands in brackets: a bound is not a value. */
@@ -886,6 +917,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(limits_are_shown_at_their_scale, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(reasons_are_of_their_world, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(values_are_published_under_another_id, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(bounds_are_not_shown_as_values, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_median_of_repetitions_counts, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(predicates_have_published_values, make_dir, remove_dir),

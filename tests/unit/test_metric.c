@@ -43,6 +43,8 @@ static void names_that_are_none_are_refused(void **state)
                                        "counter.reads",
                                        "counter.batch_digest",
                                        "own.@1",
+                                       "rank.mrr",
+                                       "rank.",
                                        "accuracy_pct@1",
                                        "oom@0",
                                        "@1"};
@@ -78,6 +80,13 @@ static void make_run(struct gnn_run_record *run)
         run->epochs[e].valid_accuracy = e == 0 ? 0.3 : 0.7; /* of two that are equal the first counts */
         run->epochs[e].test_accuracy = 0.5 + 0.01 * e;
     }
+    run->scale_divisor = 100;
+    run->epochs[1].valid_mrr = 0.2;
+    run->epochs[2].valid_mrr = 0.25;
+    run->epochs[2].test_mrr = 0.24;
+    run->epochs[2].test_raw_mrr = 0.15;
+    run->epochs[2].test_hits_1 = 0.16;
+    run->epochs[2].test_hits_10 = 0.43;
     (void)snprintf(run->profile, sizeof run->profile, "gnndrive-paper");
     must(gnn_kv_set(&run->environment, "cpu.online", "4", &err), &err);
     must(gnn_kv_set(&run->environment, "kernel.release", "6.1 x", &err), &err);
@@ -134,6 +143,14 @@ static void each_metric_is_of_its_epoch(void **state)
         {"profile.storage.readahead", 131072},
         {"profile.host.gemm", 143e9},
         {"profile.storage.write_burst", NAN}, /* this one has none */
+        {"rank.valid_mrr", 0.25},
+        {"rank.valid_mrr@1", 0.2},
+        {"rank.test_mrr", 0.24},
+        {"rank.test_raw_mrr", 0.15},
+        {"rank.test_hits_1", 0.16},
+        {"rank.test_hits_10", 0.43},
+        {"rank.test_hits_10@1", NAN},
+        {"scale", 100},
         {"runs", 1},
     };
     struct gnn_run_record run;
@@ -142,6 +159,8 @@ static void each_metric_is_of_its_epoch(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(&run, cases[i].name, cases[i].value);
     assert_float_equal(gnn_metric_at(&run, "epoch_s", 1), 2, 1e-9);
+    assert_true(gnn_metric_of_accuracy("rank.valid_mrr")); /* of real training, as accuracies are */
+    assert_false(gnn_metric_of_accuracy("epoch_s"));
     assert_float_equal(gnn_metric_at(&run, "epoch_s@0", 1), 1.15, 1e-9);
     assert_float_equal(gnn_metric_at(&run, "first_epoch_s", 1), 1.15, 1e-9);
     must(gnn_kv_set(&run.config, "profile-set", "storage.read_iops_x=1/s,storage.read_iops=3000/s,storage.stripe=1",
