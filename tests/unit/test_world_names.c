@@ -412,6 +412,34 @@ static void test_lock(void **state)
     over_all_worlds(check_lock);
 }
 
+/* A run on this machine leaves a lock, which is empty: the simulated world replaces it. It writes no other file of the
+ * machine. */
+static void test_empty_files_of_the_machine_are_replaced(void **state)
+{
+    struct fixture p;
+    struct gnn_file *file = NULL;
+    struct gnn_err err = {0};
+    struct stat info;
+    char path[512];
+    (void)state;
+    open_in(&p, SIMULATED);
+    static const char *const texts[] = {"1", ""};
+    for (int empty = 0; empty < 2; empty++) {
+        FILE *const host = fopen(io_scratch_path(&p.scratch, empty ? "lock" : "edges", path), "we");
+        assert_non_null(host);
+        assert_true(fputs(texts[empty], host) >= 0);
+        assert_int_equal(fclose(host), 0);
+        if (!empty)
+            assert_int_equal(gnn_file_open(p.world, path, GNN_OPEN_WRITE, &file, &err), GNN_EPERM);
+    }
+    check_lock(&p);
+    write_named(&p, "lock", "held");
+    check_named(&p, "lock", "held");
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 0);
+    fixture_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_rename),
         cmocka_unit_test(test_remove),
         cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_empty_files_of_the_machine_are_replaced),
         cmocka_unit_test(test_directory),
         cmocka_unit_test(test_directory_cannot_be_made),
         cmocka_unit_test(test_random_reads_nothing_ahead),

@@ -207,7 +207,8 @@ static enum gnn_status find_or_make(struct simulated *s, const char *path, unsig
     const bool writes = (flags & GNN_OPEN_WRITE) != 0;
     if (inode == NULL && !writes)
         return gnn_fail(err, GNN_ENOENT, "%s: %s", path, strerror(ENOENT));
-    if (inode == NULL)
+    /* An empty file of this machine, such as a lock, is replaced in the simulated world. */
+    if (inode == NULL || (writes && inode->source == SIM_SOURCE_HOST && inode->size_bytes == 0))
         GNN_TRY(new_written(s, path, &inode, err));
     if (writes && inode->source != SIM_SOURCE_WRITTEN)
         return gnn_fail(err, GNN_EPERM,
