@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the scripts that write results/*.md share: a CSV file of cells, the part of a page that is generated, tables, and
-findings compared with what a paper prints. Findings are judged as `oocgnn figure` judges predicates
-(harness/figure/predicate.h), with the tolerances of experiments/papers/tolerances.ini."""
-import configparser
+lines of findings."""
 import csv
-import functools
 import os
 import shutil
 import sys
 
 MEASURED = "build/results"
-TOLERANCES = os.path.join(os.path.dirname(__file__), "../experiments/papers/tolerances.ini")
 
 
 def read_csv(path):
@@ -90,28 +86,6 @@ def table(headings, rows):
     """Lines of a table, with the empty one behind it."""
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
     return lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows] + [""]
-
-
-# ---- the judge ----
-
-@functools.lru_cache
-def tolerance(name):
-    """The factor for "about", "flat" or "noise"."""
-    file = configparser.ConfigParser(inline_comment_prefixes=";")
-    with open(TOLERANCES, encoding="utf-8") as source:
-        file.read_file(source)
-    return file.getfloat("tolerances", name)
-
-
-def about(ours, printed):
-    """Whether a value is within the tolerance of the printed one, up or down."""
-    return ours > 0 and printed > 0 and max(ours / printed, printed / ours) <= tolerance("about")
-
-
-def falls(values):
-    """Whether a curve falls: no step up beyond noise, and a change from end to end."""
-    noise = tolerance("noise")
-    return all(b <= noise * a for a, b in zip(values, values[1:])) and values[-1] < values[0] / noise
 
 
 def finding(text, seen, holds, cause):

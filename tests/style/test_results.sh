@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md and results/marius.md
-# are what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py and marius_tables.py
-# follow from the numbers. Closes with cmocka's summary lines.
+# A results page says what its data say: the generated parts of results/systems.md and results/presort-experiments.md are
+# what their CSV files give, and their sentences follow from the numbers. Closes with cmocka's summary lines.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
 # shellcheck source=tests/support/verdict.sh
 . "$(dirname "$0")/../support/verdict.sh"
@@ -76,50 +75,6 @@ verdict "the epoch that counts, and what came before the first" $?
 LAST=1 measured 480M && says '| presort | 480M | 7 | 20 | 0 | 7.5 |'
 verdict "the median of the epochs that count" $?
 
-# Epochs in memory and from the disk, as printed but for the size of a mini-batch; a run that ended without a number; a depth.
-{
-    echo 'part,scale,row,column,value'
-    for cell in 'mem timed_s 4.62' 'mem epoch_s 5' 'mem nodes 1000' 'mem edges 9' 'mem capacity 8' 'mem partitions 8' 'mem read_gb 0' 'mem in_flight 16' \
-        'mem batches 0' 'disk in_flight 9' 'disk batches 60' \
-        'disk timed_s 4.98' 'disk epoch_s 8' 'disk nodes 1100' 'disk edges 9' 'disk capacity 4' 'disk partitions 8' 'disk read_gb 3'; do
-        read -r variant column value <<<"$cell"
-        echo "table3,1/10,Papers100M $variant,$column,$value"
-    done
-    printf 'table3,1/10,%s,status,%s\n' 'Papers100M mem' ok 'Papers100M disk' ok 'MAG240M-Cites disk' gpu_oom
-    printf 'table6,1/10,1,%s\n' status,ok load_ms,1.5 gpu_ms,40 nodes,12100 edges,13000
-} >"$dir/marius.csv"
-printf '%s\n' head '<!-- generated from marius.csv: begin -->' old '<!-- generated from marius.csv: end -->' tail >"$dir/page.md"
-marius() { scripts/marius_tables.py --csv "$dir/marius.csv" --page "$dir/page.md" --oocgnn "$dir/oocgnn" --keep "$dir/marius" "$@" >/dev/null; }
-
-marius --check 2>/dev/null
-verdict "a page of MariusGNN that is not what the data give passed" $((1 - ($? != 0)))
-marius --write && marius --check
-verdict "a page of MariusGNN that was just written did not pass" $?
-says '| Papers100M | disk | P3.2xLarge | 1/10, 60 mini-batches of an epoch | 4 of 8 | 9 | 1100 | 9 | 8 | 4.98 | 3 | 49.8 | 0.042 | 49.8 | 0.04 |' &&
-    says '| MAG240M-Cites | disk | P3.2xLarge | 1/10 | gpu_oom |'
-verdict "times and costs of epochs" $?
-says 'slower than in memory (1.08 of its time): 1.08, at 1/10. **holds**.' && says 'and 3.7 times cheaper: 3.7 times. **holds**.' &&
-    says '1.10 of the nodes. **does not hold**' && says 'MAG240M-Cites, disk against memory: **not measured**' &&
-    says 'GPU time by depth: ours over printed 10.00. **does not hold**' && says 'Nodes by depth: ours over printed 1.01. **holds**'
-verdict "findings of MariusGNN" $?
-cat >"$dir/oocgnn" <<'EOF'
-#!/usr/bin/env bash
-echo "$*" >>"${0%/*}/started"
-case "$*" in *staleness=9*) echo '{"status": "oom"}' && exit 1 ;; esac # too many mini-batches in flight
-echo '{"status": "ok", "epochs": [{"wall_ns": 20000000000, "figures": {"full_epoch_ns": 100000000000, "timed_ns": 15000000000, "partitions": 4,
-"capacity": 2, "one_hop_edges": 50}, "counters": {"requested_bytes": 0, "batches": 10, "sampled_nodes": 70}, "stages": [{"stage": "load", "work_ns": 10}]}]}'
-EOF
-chmod +x "$dir/oocgnn"
-marius --parts table3 --rows 'Papers100M disk' --scale 1/2 2>/dev/null && grep -qx 'table3,1/2,Papers100M disk,timed_s,95' "$dir/marius.csv" &&
-    grep -q -- '--profile mariusgnn-paper --memory 30720M ' "$dir/started" && grep -q '^table3,1/10,Papers100M disk,timed_s,4.98$' "$dir/marius.csv"
-verdict "a part of an epoch, at a scale of its own" $?
-grep -q '^table3,1/2,Papers100M disk,in_flight,4$' "$dir/marius.csv"
-verdict "fewer mini-batches in flight where the plan refuses so many" $?
-sed -i 's/"full_epoch_ns": [0-9]*/&, "full_epoch_settled": 0/' "$dir/oocgnn"
-marius --parts table3 --rows 'Papers100M disk' --scale 1/4 2>/dev/null &&
-    grep -qx 'table3,1/4,Papers100M disk,status,not settled' "$dir/marius.csv" &&
-    ! grep -q '^table3,1/4,Papers100M disk,epoch_s,' "$dir/marius.csv"
-verdict "a part of an epoch that is not settled has no time" $?
 python3 - <<'EOF'
 import sys
 sys.path.insert(0, "scripts")
@@ -130,48 +85,6 @@ for settled, status in ((1, "ok"), (0, "not settled")):
     assert systems_table.status(run(settled)) == status
 EOF
 verdict "systems_table.py has a number of a part that is not settled" $?
-rm -f "$dir/started"
-marius --parts table3 --rows 'Papers100M disk' --scale 1/2 && [ ! -e "$dir/started" ]
-verdict "what is kept of MariusGNN is not run again" $?
-
-# DiskGNN: what is far above the printed number holds as little as what is far below, and a range has two ends. The judge's
-# tolerances are those of the figures.
-{
-    echo 'part,scale,row,column,value'
-    for cell in 'Ginex epoch_s 13' 'Ginex disk_s 9.2' 'Ginex read_gib 6.6' 'DiskGNN epoch_s 1' 'DiskGNN disk_s 1' 'DiskGNN read_gib 1' \
-        'MariusGNN epoch_s 2.1' 'MariusGNN disk_s 0.35' 'MariusGNN read_gib 0.01'; do
-        read -r row column value <<<"$cell"
-        echo "table1,1/100,$row,$column,$value"
-    done
-    for row in '10% 18.5 10' '30% 10.5 4' '50% 7.5 3'; do
-        read -r row sequential pipeline <<<"$row"
-        printf 'table5,1/100,%s,%s\n' "$row" "sequential_s,$sequential" "$row" "pipeline_s,$pipeline"
-    done
-    for row in friendster-sym papers100m-sym; do
-        printf "fig14,1/100,$row %s\n" individual,pack_s,7.5 individual,reading_s,6 individual,read_gb,1 individual,written_gb,1 \
-            batched,pack_s,1 batched,reading_s,0.1 batched,read_gb,1 batched,written_gb,1
-    done
-} >"$dir/diskgnn.csv"
-printf '%s\n' head '<!-- generated from diskgnn.csv: begin -->' old '<!-- generated from diskgnn.csv: end -->' tail >"$dir/page.md"
-diskgnn() { scripts/diskgnn_tables.py --csv "$dir/diskgnn.csv" --page "$dir/page.md" "$@" >/dev/null; }
-diskgnn --write && diskgnn --check
-verdict "a page of DiskGNN that was just written did not pass" $?
-says "DiskGNN's epoch is 7.6 times shorter than Ginex's: 13 times. **does not hold**" && says "Ginex reads 6.5 times as much: 6.6 times. **holds**." &&
-    says "DiskGNN's epoch is 2.2 times shorter than MariusGNN's: 2.1 times. **holds**." && says 'MariusGNN reads 0.087 times as much: 0.01 times. **does not hold**' &&
-    says 'Ginex waits for the disk for 71 % of an epoch, MariusGNN for 16 %: 71 % and 17 %. **holds**.'
-verdict "ratios of DiskGNN's Table 1" $?
-says '1.71, 2.44, 1.93 times faster than the sequence: 1.85, 2.62, 2.50. **does not hold**' && says '3.4 times from 10 to 50 %): 3.3 times. **holds**.'
-verdict "speed-ups of DiskGNN's Table 5, each against its own" $?
-says '7.34 times faster in the mean of four graphs: 7.5 and 7.5 times. **holds**.' && says 'Reading is 81 to 90 % of individual packing: 80 % and 80 %. **does not hold**'
-verdict "DiskGNN's Figure 14, a range of two ends" $?
-sed 's/^about = 1.25/about = 2/' experiments/papers/tolerances.ini >"$dir/tolerances.ini"
-judge() { # TEXT: a word of python's for what the judge of the pages says, with other tolerances
-    python3 -c 'import sys; sys.path.insert(0, "scripts"); import results_page as r; r.TOLERANCES = sys.argv[1]; print('"$1"')' "$dir/tolerances.ini"
-}
-[ "$(judge 'r.about(1.9, 1), r.about(1, 1.9), r.about(2.1, 1), r.about(-1, 1)')" = 'True True False False' ]
-verdict "the pages' tolerance is not that of the figures" $?
-[ "$(judge 'r.falls([3, 2, 2.03, 1]), r.falls([3, 2, 2.05, 1]), r.falls([3, 3, 3]), r.falls([3, 2.97]), r.falls([3, 2])')" = 'True False False False True' ]
-verdict "a curve falls from end to end" $?
 
 # presort's experiments: auto as good as the better class in the drive's time and not in the epoch's; two caps of which the
 # wider is the worse one; a system that is faster; the least cap by halving.
@@ -285,19 +198,9 @@ if [ -e results/systems.csv ]; then
     verdict "results/systems.md" $?
 fi
 
-if [ -e results/diskgnn.csv ]; then
-    scripts/diskgnn_tables.py --check
-    verdict "results/diskgnn.md" $?
-fi
-
 if [ -e results/presort_experiments.csv ]; then
     scripts/presort_experiments.py --check
     verdict "results/presort-experiments.md" $?
-fi
-
-if [ -e results/marius.csv ]; then
-    scripts/marius_tables.py --check
-    verdict "results/marius.md" $?
 fi
 
 # What the README says of results is what their pages say.

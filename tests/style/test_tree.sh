@@ -65,7 +65,7 @@ python3 - >"$dir/said" 2>&1 <<'E2'
 import importlib
 import sys
 sys.path.insert(0, "scripts")
-for name in ("systems_table", "diskgnn_tables", "marius_tables", "presort_experiments"):
+for name in ("systems_table", "presort_experiments"):
     script = importlib.import_module(name)
     for words, folder in (([], "build/results/"), (["--write"], "results/"), (["--check"], "results/")):
         sys.argv = [name, *words]
