@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Speed beside PyG, DGL and GraphBolt: the same arrays, the same mini-batches, the same cores, in turns.
+"""Speed compared with PyG, DGL and GraphBolt: the same arrays, the same mini-batches, the same cores, in turns.
 
     bench_peers.py --work DIR [--parts "sampling steps epochs disk"] [--batches "10 100 1000"] [--models "sage gcn gat"]
                    [--threads "1 2"] [--rounds 7] [--seconds 0.5] [--scale 1/100] [--dim 128] [--cap 320M] [--epoch-batch 1000]
@@ -165,7 +165,7 @@ class Bench:
         command = "make bench-peers" + (f" PEERS={shlex.quote(os.environ['PEERS_ASKED'])}" if os.environ.get("PEERS_ASKED") else "")
         source = [f"`{command}`, {time.strftime('%Y-%m-%d', time.gmtime(begin))}, {(time.time() - begin) / 60:.0f} minutes", revision]
         source += [", ".join(self.libraries.values())] if self.libraries else []
-        return [*self.lines[:2], f"{'; '.join(source)}. Medians of rounds in turns; in brackets quartiles, of fewer than four rounds the least and the most.", "", *self.lines[2:],
+        return [*self.lines[:2], f"{'; '.join(source)}. Medians of rounds in turns. In brackets: quartiles, or the range of fewer than four rounds.", "", *self.lines[2:],
                 *(f"* {line}" for line in self.left_out)]
 
     def ours(self, threads, *words):
@@ -205,9 +205,9 @@ class Bench:
     def sampling(self):
         self.say("### Sampling")
         self.say()
-        self.say(f"Three hops of fan-out 10, papers100m at {self.options.scale}, topology in memory: millions of sampled edges a second.")
+        self.say(f"Three hops of fan-out 10, papers100m at {self.options.scale}, topology in memory: millions of sampled edges per second.")
         self.say()
-        self.say("| batch | threads | oocgnn | DGL | GraphBolt | against DGL | against GraphBolt |")
+        self.say("| batch | threads | oocgnn | DGL | GraphBolt | oocgnn / DGL | oocgnn / GraphBolt |")
         self.say("|---|---|---|---|---|---|---|")
         for batch in self.words("batches"):
             for threads in map(int, self.words("threads")):
@@ -223,9 +223,9 @@ class Bench:
     def steps(self):
         self.say("### Training steps")
         self.say()
-        self.say("Three layers of 256, forward, backward and Adam, on the same sampled mini-batches: milliseconds a step, and ours as a share of theirs.")
+        self.say("Three layers of 256, forward, backward and Adam, on the same sampled mini-batches: milliseconds per step.")
         self.say()
-        self.say("| model | batch | threads | oocgnn | PyG | DGL | of PyG's | of DGL's |")
+        self.say("| model | batch | threads | oocgnn | PyG | DGL | oocgnn / PyG | oocgnn / DGL |")
         self.say("|---|---|---|---|---|---|---|---|")
         for model in self.words("models"):
             for batch in self.words("batches"):
@@ -260,9 +260,9 @@ class Bench:
         batch = self.options.epoch_batch
         self.say("### A whole epoch in memory")
         self.say()
-        self.say(f"GraphSAGE, papers100m at {self.options.scale}, batch {batch}, everything in memory: seconds an epoch, an epoch before to warm up.")
+        self.say(f"GraphSAGE, papers100m at {self.options.scale}, batch {batch}, everything in memory: seconds per epoch, after one epoch to warm up.")
         self.say()
-        self.say("| cores | oocgnn (pygplus) | DGL | GraphBolt | of DGL's | of GraphBolt's |")
+        self.say("| cores | oocgnn (pygplus) | DGL | GraphBolt | oocgnn / DGL | oocgnn / GraphBolt |")
         self.say("|---|---|---|---|---|---|")
         for threads in map(int, self.words("threads")):
             sides = self.others("epoch", ["dgl", "graphbolt"], threads, "memory", batch, threads)
@@ -354,13 +354,13 @@ class Bench:
                     found[kib] += seconds
         self.say("### An epoch out of memory")
         self.say()
-        self.say(f"GraphSAGE, papers100m at {self.options.scale}, batch {batch}, a cold start under a cap of {cap}, {threads} cores: seconds, of {rounds} "
-                 f"round{'s' if rounds > 1 else ''}. GraphBolt's topology is in memory, its features are a memory-mapped array on disk, of which the drive "
-                 "reads so many KiB around a fault (128 is Linux' default, 0 a page alone); its interpreter and libraries were loaded outside the "
-                 f"group, and are not counted (peak of its group: {peak or '-'}).")
+        self.say(f"GraphSAGE, papers100m at {self.options.scale}, batch {batch}, cold start, memory limit {cap}, {threads} cores: seconds per epoch, "
+                 f"{rounds} round{'s' if rounds > 1 else ''}. GraphBolt has its topology in memory and maps its features from disk. Linux' default "
+                 "readahead is 128 KiB. Its interpreter and libraries were loaded outside the control group and do not count "
+                 f"(peak of its group: {peak or '-'}).")
         self.say()
-        titles = [f"GraphBolt, features on disk, readahead {kib}" for kib in readaheads]
-        self.say(f"| gnndrive | agnes | {' | '.join(titles)} | gnndrive of GraphBolt's best | agnes of GraphBolt's best |")
+        titles = [f"GraphBolt, features on disk, readahead {kib} KiB" for kib in readaheads]
+        self.say(f"| gnndrive | agnes | {' | '.join(titles)} | gnndrive / best GraphBolt | agnes / best GraphBolt |")
         self.say("|---" * (4 + len(titles)) + "|")
         row = [shown(values) if values else "-" for values in found.values()]
         best = min((middle(found[kib])[0] for kib in readaheads if found[kib]), default=None)

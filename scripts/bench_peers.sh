@@ -5,7 +5,7 @@
 # wheels ask for CUDA's libraries, which stay out (scripts/torch_without_cuda.py). Where no index answers, it says so and
 # ends with status 0.
 #   scripts/bench_peers.sh [--write] [OPTIONS of bench_peers.py]
-# The page is peers.md in build/peers, at first a copy of results/peers.md; with --write, it is results/peers.md.
+# The page is speed.md in build/peers, at first a copy of results/speed.md. With --write, it is results/speed.md.
 # Wants OOCGNN (the program), BENCH (folder of the bench programs) and DATA (where datasets go).
 set -euo pipefail
 here=$(dirname "$0")
@@ -51,12 +51,12 @@ environment pyg "torch==2.15.0 torch_geometric==2.8.1 nvidia-cuda-runtime==13.5.
     "numpy==2.4.6 aiohttp==3.14.5 xxhash==4.1.0 pyparsing==3.3.3 $common"
 [ "${1:-}" = --install ] && exit 0
 
-page=$work/peers.md words=()
+page=$work/speed.md words=()
 for word in "$@"; do
-    if [ "$word" = --write ]; then page=results/peers.md; else words+=("$word"); fi
+    if [ "$word" = --write ]; then page=results/speed.md; else words+=("$word"); fi
 done
 set -- "${words[@]}"
-[ -e "$page" ] || cp results/peers.md "$page"
+[ -e "$page" ] || cp results/speed.md "$page"
 
 scale=1/100 dim=128
 for ((i = 1; i < $#; i++)); do
