@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A results page says what its data say: the generated parts of results/systems.md and results/presort-experiments.md are
-# what their CSV files give, and their sentences follow from the numbers. Closes with cmocka's summary lines.
+# What README.md says of results is what their pages say. Closes with cmocka's summary lines.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
 # shellcheck source=tests/support/verdict.sh
 . "$(dirname "$0")/../support/verdict.sh"
@@ -192,11 +191,6 @@ scripts/figures_page.py --oocgnn "$dir/oocgnn" --page "$dir/page.md" -- --scale 
     says '* agnes-fig8, second: `epoch_s[A] / epoch_s[B] ~ 5`, here dataset=twitter: 1.25 ~ 5 (log2 -2.00). Without a number: 1. Likely cause: nobody said so.' &&
     says '| agnes-fig8 | second | dataset=twitter |' && says '| agnes | 2 |' && says '## Incomplete figures' && says '| agnes-fig7 | no such thing is here |' && ! grep -q '^old$' "$dir/page.md"
 verdict "the page of all figures" $?
-
-if [ -e results/systems.csv ]; then
-    scripts/systems_table.py --check
-    verdict "results/systems.md" $?
-fi
 
 if [ -e results/presort_experiments.csv ]; then
     scripts/presort_experiments.py --check
