@@ -228,4 +228,26 @@ unlinked=$(for page in docs/*.md; do grep -qF "($page)" README.md || echo "$page
 [ -z "$unlinked" ]
 verdict "pages of docs/ that README.md does not link" $?
 
+# How far both worlds agree follows from the times of each configuration.
+python3 - <<'EOF'
+import csv, itertools, statistics
+read = lambda name: list(csv.DictReader(open("results/data/" + name, encoding="utf-8")))
+runs = read("trust-agree.csv")
+for row in read("trust-agree-sets.csv"):
+    ratios = [float(r["ratio"]) for r in runs if r["set"] == row["set"] and row["system"] in ("all", r["system"])]
+    assert len(ratios) == int(row["configurations"]), row
+    assert abs(statistics.median(ratios) - float(row["ratio"])) < 0.006, (row, statistics.median(ratios))
+    assert (min(ratios), max(ratios)) == (float(row["ratio_least"]), float(row["ratio_most"])), row
+same, factors = 0, []
+for a, b in itertools.combinations([r for r in runs if r["set"] == "whole epochs"], 2):
+    if a["memory"] == b["memory"]:
+        measured, simulated = (float(a[w]) / float(b[w]) for w in ("measured_s", "simulated_s"))
+        same += (measured > 1) == (simulated > 1)
+        factors.append(max(simulated / measured, measured / simulated))
+claim = (f"Both worlds agree on the faster system in {same} of {len(factors)} pairs, and their speed-ups differ by a median "
+         f"factor of {statistics.median(factors):.2f} (at most {max(factors):.2f}).")
+assert claim in " ".join(open("results/trust.md", encoding="utf-8").read().split()), claim
+EOF
+verdict "results/trust.md: agreement of both worlds" $?
+
 finish
