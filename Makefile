@@ -146,6 +146,7 @@ $(GEN)/%.inc: %
 $(BUILD)/harness/record/db.o: $(GEN)/results/schema.sql.inc
 $(BUILD)/harness/record/page.o: $(GEN)/page/report.css.inc $(GEN)/page/report.js.inc
 $(BUILD)/harness/stats/show.o: $(GEN)/plots/lines.gp.inc
+$(BUILD)/harness/cli/plot_ratios.o: $(GEN)/plots/ratios.gp.inc
 $(BUILD)/harness/record/styles.o: $(GEN)/plots/figure_series.gp.inc
 $(BUILD)/harness/record/plot.o: $(GEN)/plots/grouped_bars.gp.inc $(GEN)/plots/stacked_bars.gp.inc
 $(BUILD)/harness/figure/draw.o: $(patsubst plots/%.gp,$(GEN)/plots/%.gp.inc,$(wildcard plots/figure_*.gp))

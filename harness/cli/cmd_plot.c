@@ -6,6 +6,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/outputs.h"
+#include "harness/cli/plot_ratios.h"
 #include "harness/cli/where.h"
 #include "harness/figure/from_runs.h"
 #include "harness/figure/show.h"
@@ -21,6 +22,7 @@ enum { RUNS_MAX = 2048 };
 struct plot_config {
     char db[GNN_TEXT_MAX], x[GNN_TEXT_MAX], y[GNN_TEXT_MAX], series[GNN_TEXT_MAX], facet[GNN_TEXT_MAX];
     char where[GNN_TEXT_MAX], title[GNN_TEXT_MAX], x_label[GNN_TEXT_MAX], y_label[GNN_TEXT_MAX], out[GNN_TEXT_MAX];
+    char ratios[GNN_TEXT_MAX], paper[GNN_TEXT_MAX], methods[GNN_TEXT_MAX];
     bool log;
     uint32_t chart;
 };
@@ -53,6 +55,11 @@ static const struct gnn_option plot_table[] = {
     OPTION("out", TEXT, out, "figures", .unit = "FILE|DIR",
            .help = "Directory of the files, or one of them, such as time.png; PNG, SVG, PDF and CSV are written "
                    "with the same name"),
+    OPTION("ratios", TEXT, ratios, "", .unit = "FILE.csv",
+           .help = "Draw published numbers against ours from a file that `oocgnn figure --ratios` wrote, instead of "
+                   "recorded runs"),
+    OPTION("paper", TEXT, paper, "", .unit = "NAME", .help = "Paper of the numbers that --ratios draws; empty = all"),
+    OPTION("methods", TEXT, methods, "", .unit = "A|B", .help = "Methods that --ratios draws; empty = all"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -79,7 +86,10 @@ static enum gnn_status find_out(struct plot *p, struct gnn_err *err)
 {
     const char *const out = p->config.out, *const slash = strrchr(out, '/');
     const char *const name = slash != NULL ? slash + 1 : out, *const suffix = strrchr(name, '.');
-    (void)snprintf(p->id, sizeof p->id, "%.30s-over-%.25s", p->config.y, p->config.x);
+    if (p->config.ratios[0] != '\0')
+        (void)snprintf(p->id, sizeof p->id, "%.50s", p->config.paper[0] != '\0' ? p->config.paper : "ratios");
+    else
+        (void)snprintf(p->id, sizeof p->id, "%.30s-over-%.25s", p->config.y, p->config.x);
     for (char *c = p->id; *c != '\0'; c++)
         *c = isalnum((unsigned char)*c) || strchr("-_.", *c) != NULL ? *c : '-';
     (void)snprintf(p->dir, sizeof p->dir, "%s", out);
@@ -185,6 +195,29 @@ static enum gnn_status draw(struct plot *p, struct gnn_db *db, struct gnn_err *e
     return status;
 }
 
+/* Draws a file of ratios. Options about recorded runs have no effect. */
+static enum gnn_status draw_ratios(struct plot *p, struct gnn_err *err)
+{
+    struct plot_config *const c = &p->config;
+    GNN_TRY(gnn_cli_check_out_dir("--out", p->dir, err));
+    GNN_TRY(
+        gnn_plot_ratios(c->ratios, c->paper, c->methods[0] != '\0' ? c->methods : NULL, c->title, p->dir, p->id, err));
+    (void)printf("%s/%s.{png,svg,pdf}\n", p->dir, p->id);
+    return GNN_OK;
+}
+
+static enum gnn_status draw_runs(struct plot *p, struct gnn_err *err)
+{
+    struct gnn_db *db = NULL;
+    GNN_TRY(gnn_where_check_key("--x", p->config.x, err));
+    GNN_TRY(check_keys("--series", p->config.series, err));
+    GNN_TRY(check_keys("--facet", p->config.facet, err));
+    GNN_TRY(gnn_db_open(p->config.db, GNN_DB_READ, &db, err));
+    const enum gnn_status status = draw(p, db, err);
+    gnn_db_close(db);
+    return status;
+}
+
 static enum gnn_status add_where(void *ctx, const char *word, struct gnn_err *err)
 {
     struct plot *const p = ctx;
@@ -197,24 +230,22 @@ int gnn_cmd_plot(int argc, char **argv)
         .usage = "usage: oocgnn plot [OPTION...]\n\n"
                  "Draws a metric of recorded runs over one of their options, and writes the numbers.\n"
                  "Runs that differ only in their seed are drawn as their median and range.\n\n",
-        .notes = "\nexample: oocgnn plot --x memory --y epoch_s --series system --facet batch --log --db runs.db\n",
+        .notes = "\nexamples: oocgnn plot --x memory --y epoch_s --series system --facet batch --log --db runs.db\n"
+                 "          oocgnn plot --ratios ratios.csv --out ratios.svg\n",
         .words = "",
         .table = plot_table,
         .repeated = "where",
         .value = add_where};
     struct gnn_err err = {0};
     struct plot p = {.choice = {.series = "", .any_workload = true}};
-    struct gnn_db *db = NULL;
     int exit_status;
     if (!gnn_args_parse(&line, argc, argv, &p.config, &p, &exit_status))
         return gnn_kv_clear(&p.choice.where), exit_status;
     enum gnn_status status = find_out(&p, &err);
-    GNN_NEXT(status, gnn_where_check_key("--x", p.config.x, &err));
-    GNN_NEXT(status, check_keys("--series", p.config.series, &err));
-    GNN_NEXT(status, check_keys("--facet", p.config.facet, &err));
-    GNN_NEXT(status, gnn_db_open(p.config.db, GNN_DB_READ, &db, &err));
-    GNN_NEXT(status, draw(&p, db, &err));
-    gnn_db_close(db);
+    if (status == GNN_OK && p.config.ratios[0] != '\0')
+        status = draw_ratios(&p, &err);
+    else
+        GNN_NEXT(status, draw_runs(&p, &err));
     gnn_kv_clear(&p.choice.where);
     return status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
 }

@@ -25,7 +25,7 @@ static const char *find_file(const char *id, char path[PATH_BYTES])
     return NULL;
 }
 
-static bool is_of(const struct gnn_csv *csv, uint32_t row, const char *paper)
+bool gnn_ratio_is_of(const struct gnn_csv *csv, uint32_t row, const char *paper)
 {
     const char *const figure = gnn_csv_field(csv, row, GNN_RATIO_FIGURE);
     const size_t length = strlen(paper);
@@ -45,13 +45,12 @@ static int by_version(const void *a, const void *b)
     return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The chosen methods, or all that the paper's rows have. */
-static enum gnn_status choose_methods(const struct gnn_csv *csv, const char *paper, char *chosen, struct gnn_words *out,
-                                      struct gnn_err *err)
+enum gnn_status gnn_ratio_methods(const struct gnn_csv *csv, const char *paper, char *chosen, struct gnn_words *out,
+                                  struct gnn_err *err)
 {
     struct gnn_words all = {.count = 0};
     for (uint32_t r = 0; r < csv->rows; r++)
-        if (is_of(csv, r, paper) && !gnn_words_has(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD)))
+        if (gnn_ratio_is_of(csv, r, paper) && !gnn_words_has(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD)))
             gnn_words_add(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD));
     qsort(all.of, all.count, sizeof *all.of, by_version);
     *out = all;
@@ -94,6 +93,13 @@ static void put_what(const struct gnn_csv *csv, uint32_t row, FILE *out)
     gnn_ini_close(ini);
 }
 
+/* Puts our value with three digits, or all before the point; bold if the finding holds. */
+static void put_value(double value, bool holds, FILE *out)
+{
+    const char *const mark = holds ? "**" : "";
+    (void)fprintf(out, value >= 1000 ? "%s%.0f%s " : "%s%.3g%s ", mark, value, mark);
+}
+
 /* Puts a printed number, whose first row is `row`, with our value by each method. */
 static void put_number(const struct gnn_csv *csv, uint32_t row, const struct gnn_words *methods, FILE *out)
 {
@@ -102,8 +108,7 @@ static void put_number(const struct gnn_csv *csv, uint32_t row, const struct gnn
     (void)fprintf(out, "| %s | ", gnn_csv_field(csv, row, GNN_RATIO_FIGURE));
     put_what(csv, row, out);
     (void)fputs(" | ", out);
-    gnn_table_text(gnn_csv_field(csv, row, GNN_RATIO_PUBLISHED), out);
-    (void)fputc(' ', out);
+    put_value(strtod(gnn_csv_field(csv, row, GNN_RATIO_PUBLISHED), NULL), false, out);
     for (uint32_t m = 0; m < methods->count; m++) {
         (void)fputs("| ", out);
         for (uint32_t r = 0; r < csv->rows; r++) {
@@ -114,9 +119,7 @@ static void put_number(const struct gnn_csv *csv, uint32_t row, const struct gnn
             held += holds ? 1 : 0;
             if (!holds && reason[0] == '\0')
                 reason = gnn_csv_field(csv, r, GNN_RATIO_REASON);
-            (void)fputs(holds ? "**" : "", out);
-            gnn_table_text(gnn_csv_field(csv, r, GNN_RATIO_OURS), out);
-            (void)fputs(holds ? "** " : " ", out);
+            put_value(strtod(gnn_csv_field(csv, r, GNN_RATIO_OURS), NULL), holds, out);
         }
     }
     if (held > 0 && held < judged)
@@ -131,7 +134,7 @@ enum gnn_status gnn_ratio_table(const struct gnn_csv *csv, const char *paper, ch
                                 struct gnn_err *err)
 {
     struct gnn_words methods = {.count = 0};
-    GNN_TRY(choose_methods(csv, paper, chosen, &methods, err));
+    GNN_TRY(gnn_ratio_methods(csv, paper, chosen, &methods, err));
     struct gnn_words heading = {.of = {"figure", "finding", "published"}, .count = 3};
     for (uint32_t m = 0; m < methods.count; m++)
         gnn_words_add(&heading, methods.of[m]);
@@ -142,7 +145,7 @@ enum gnn_status gnn_ratio_table(const struct gnn_csv *csv, const char *paper, ch
         uint32_t first = 0;
         while (!same_number(csv, first, r))
             first++;
-        if (first == r && is_of(csv, r, paper))
+        if (first == r && gnn_ratio_is_of(csv, r, paper))
             put_number(csv, r, &methods, out);
     }
     (void)fputs("\nBold: the finding holds.\n", out);
@@ -154,7 +157,7 @@ static enum gnn_status take_ratios(const struct gnn_csv *csv, const char *paper,
                                    struct gnn_figure_ratios *out, struct gnn_err *err)
 {
     for (uint32_t r = 0; r < csv->rows; r++) {
-        if (!is_of(csv, r, paper) || strcmp(gnn_csv_field(csv, r, GNN_RATIO_METHOD), method) != 0)
+        if (!gnn_ratio_is_of(csv, r, paper) || strcmp(gnn_csv_field(csv, r, GNN_RATIO_METHOD), method) != 0)
             continue;
         struct gnn_figure_ratio *const ratio = gnn_figure_ratios_add(out);
         if (ratio == NULL)
@@ -192,7 +195,7 @@ enum gnn_status gnn_merit_table(const struct gnn_csv *csv, const char *paper, ch
     char path[PATH_BYTES], near[32];
     struct gnn_tolerances tolerances;
     struct gnn_words methods = {.count = 0};
-    GNN_TRY(choose_methods(csv, paper, chosen, &methods, err));
+    GNN_TRY(gnn_ratio_methods(csv, paper, chosen, &methods, err));
     if (find_file("tolerances", path) == NULL)
         return gnn_fail(err, GNN_ENOENT, "tolerances.ini is not found; it is in experiments/papers of the source tree");
     GNN_TRY(gnn_tolerances_open(path, &tolerances, err));

@@ -3,7 +3,16 @@
 #ifndef GNN_CLI_PAGE_RATIOS_H
 #define GNN_CLI_PAGE_RATIOS_H
 
+#include "harness/base/words.h"
 #include "harness/figure/ratio_file.h"
+
+/* Returns whether a row is of a paper's figure. paper "": of any. */
+bool gnn_ratio_is_of(const struct gnn_csv *csv, uint32_t row, const char *paper);
+
+/* Lists the chosen methods, "A|B", which is split, or if `chosen` is NULL all methods of the paper's rows. Returns
+ * GNN_EUSAGE if the paper has no ratios or none by a chosen method. */
+GNN_MUST_CHECK enum gnn_status gnn_ratio_methods(const struct gnn_csv *csv, const char *paper, char *chosen,
+                                                 struct gnn_words *out, struct gnn_err *err);
 
 /* Writes one row for each printed number of a paper ("": of all), with a column for each method. methods: "A|B", which
  * is split; NULL: all that the paper has. A number is described by the sentence of its predicate in the figure's file,

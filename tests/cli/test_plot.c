@@ -309,9 +309,75 @@ static void pictures_are_drawn(void **state)
     }
 }
 
+/* ---- --ratios ---- */
+
+#define RATIO_COLUMNS "figure,predicate,where,published,method,ours,holds,quotient,reason,scale,commit,date\n"
+#define RATIO(figure, published, method, ours)                                                                         \
+    figure ",p,," published "," method "," ours ",no,yes,,1/1,0123456789ab,2026-01-02\n"
+
+static struct process_result plot_ratios(const struct place *p, const char *text, const char *words)
+{
+    process_write_file(p->dir, "ratios.csv", 0644, text);
+    return process_shell("cd %s && %s plot --ratios ratios.csv %s", p->dir, p->program, words);
+}
+
+static void wrong_ratios_are_refused(void **state)
+{
+    const struct place *const p = *state;
+    static const char good[] = RATIO_COLUMNS RATIO("a-fig1", "2", "m", "3");
+    static const struct {
+        const char *text, *words, *part;
+        int exit_status;
+    } cases[] = {
+        {good, "--ratios nosuch.csv", "nosuch.csv", 2},
+        {"", "", "ratios.csv", 1},
+        {"a,b\n", "", "ratios.csv:1: a file of ratios has 12 columns", 1},
+        {RATIO_COLUMNS RATIO("a-fig1", "0", "m", "3"), "", "published is \"0\", expected a number above 0", 1},
+        {RATIO_COLUMNS RATIO("a-fig1", "2", "m", "x"), "", "ours is \"x\", expected a number", 1},
+        {good, "--paper b", "no ratio is of a figure \"b-...\"", 2},
+        {good, "--methods mm", "no ratio has the method \"mm\"", 2},
+        {RATIO_COLUMNS RATIO("a-fig1", "2", "m", "0"), "--paper a", "no ratio of \"a\" is above 0", 2},
+        {RATIO_COLUMNS RATIO("a-f", "2", "1", "3") RATIO("a-f", "2", "2", "3") RATIO("a-f", "2", "3", "3")
+             RATIO("a-f", "2", "4", "3") RATIO("a-f", "2", "5", "3") RATIO("a-f", "2", "6", "3")
+                 RATIO("a-f", "2", "7", "3") RATIO("a-f", "2", "8", "3") RATIO("a-f", "2", "9", "3"),
+         "", "9 methods, but a picture has at most 8. Choose some with --methods 'A|B'.", 2},
+        {good, "--out a.jpg", "--out a.jpg: expected a directory", 2},
+        {good, "--out /proc/nope/a.svg", "--out: /proc/nope: cannot be made a directory", 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        process_expect(plot_ratios(p, cases[i].text, cases[i].words), cases[i].exit_status, cases[i].part,
+                       cases[i].words);
+}
+
+/* A block for each method; a value of 0, which has no place on a logarithmic axis, is left out. */
+static void ratios_have_a_marker_for_each_method(void **state)
+{
+    const struct place *const p = *state;
+    static const char text[] = RATIO_COLUMNS RATIO("a-fig1", "2", "m", "3") RATIO("a-fig2", "8", "m", "0.5")
+        RATIO("a-fig2", "8", "z", "0") RATIO("a-fig1", "2", "z", "20") RATIO("b-fig1", "100", "m", "1");
+    struct process_result r = plot_ratios(p, text, "--paper a --out new/a.svg");
+    if (strstr(r.err, "gnuplot is not installed") != NULL) {
+        process_free(&r);
+        skip_test("no gnuplot");
+    }
+    process_expect_all(&r, 0, PARTS("new/a.{png,svg,pdf}\n"));
+    process_free(&r);
+    r = process_shell("cd %s/new && [ -s a.png ] && [ -s a.svg ] && [ -s a.pdf ] && cat a.dat a.gp", p->dir);
+    process_expect_all(&r, 0,
+                       PARTS("NaN\tNaN\n2\t3\n8\t0.5\n\n\nNaN\tNaN\n2\t20\n# Edit and run again",
+                             "heading = \"Published numbers of a against ours\"\n",
+                             "left = 2\nright = 8\nbottom = 0.5\ntop = 20\nseries = 2\n", "names[2] = \"z\"\n"));
+    process_free(&r);
+    r = plot_ratios(p, text, "--methods 'z|m' --title T --out new && cat new/ratios.gp");
+    process_expect_all(&r, 0, PARTS("heading = \"T\"\n", "right = 100\n", "names[1] = \"z\"\n"));
+    process_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(wrong_ratios_are_refused, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(ratios_have_a_marker_for_each_method, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(wrong_words_are_refused, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(unlike_runs_are_not_averaged, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(repetitions_are_a_median_and_a_range, make_place, place_tear_down),
