@@ -16,11 +16,20 @@ set logscale xy
 set format '%g'
 from = left / 2.5
 to = right * 2.5
+low = (bottom < left ? bottom : left) / 2.5
+high = (top > right ? top : right) * 2.5
 set xrange [from:to]
-set yrange [(bottom < left ? bottom : left) / 2.5 : (top > right ? top : right) * 2.5]
+set yrange [low:high]
 set grid xtics ytics linetype 1 linecolor rgb '#e4e4e4' linewidth 1
 set border 3
 set tics nomirror
+do for [k = -3:5] { # between powers of ten where there are few of them
+    do for [m in "2 5"] {
+        v = m * 10.0 ** k
+        if (to / from < 1000 && v > from && v < to) { set xtics add (sprintf('%g', v) v) }
+        if (high / low < 1000 && v > low && v < high) { set ytics add (sprintf('%g', v) v) }
+    }
+}
 set bmargin 4.5 + 1.3 * ceil((series + 2) / 2.0)
 set key at screen 0.5,0.01 bottom center horizontal maxcols 2 Left reverse samplen 1 spacing 1.2
 set samples 2
