@@ -10,7 +10,7 @@ oocgnn=$(realpath "${OOCGNN:-build/gcc/oocgnn}")
 "$oocgnn" page --check results/*.md >"$dir/said" 2>&1
 verdict "the pages of results/ are not what their data give" $?
 
-python3 -c '' 2>/dev/null || skip_all "no python3" 5
+python3 -c '' 2>/dev/null || skip_all "no python3" 4
 
 # A copy of what the commands read, in which they run, with programs in place of what they measure.
 mkdir -p "$dir/tree/build" "$dir/bench" "$dir/data/papers100m-1_100/agnes-prepared"
@@ -58,9 +58,6 @@ agree=$(recipe agree AGREE=--check)
 [[ $agree = *"--db $build/gcc/agree.db --out $build/gcc/agree --check"* ]]
 verdict "make agree: $agree" $?
 
-mkdir -p build/measured
-OOCGNN=$dir/oocgnn scripts/measured_figures.sh >"$dir/said" 2>&1 && unchanged && grep -q '^## a-fig1: T' "$build/measured/figures-measured.md"
-verdict "measured_figures.sh" $?
 # With --write, the tree's page it is.
 bash -c "${peers#@} --write" >"$dir/said" 2>&1 && grep -q '^| sage | 10 | 1 |' results/speed.md &&
     ! diff -q results/speed.md "$dir/before/speed.md" >/dev/null
