@@ -68,9 +68,17 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
     if (about->layout[0] != '\0' && (strcmp(about->layout, "across") != 0 || about->rows[0] == '\0'))
         return gnn_fail(err, GNN_EUSAGE, "%s: layout = %s: expected across, with rows", gnn_ini_name(ini),
                         about->layout);
-    if (about->average[0] != '\0' && strcmp(about->average, "mean") != 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: average = %s: expected mean", gnn_ini_name(ini), about->average);
+    if (about->average[0] != '\0' && strcmp(about->average, "mean") != 0 && !gnn_figure_shows_best(about))
+        return gnn_fail(err, GNN_EUSAGE, "%s: average = %s: expected mean or best", gnn_ini_name(ini), about->average);
+    if (gnn_figure_shows_best(about) && about->over[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "%s: average = best: expected over, the keys to choose from",
+                        gnn_ini_name(ini));
     return GNN_OK;
+}
+
+bool gnn_figure_shows_best(const struct gnn_figure_about *about)
+{
+    return strcmp(about->average, "best") == 0;
 }
 
 enum gnn_status gnn_figure_read_about(const struct gnn_ini *ini, struct gnn_figure_about *out, struct gnn_err *err)

@@ -296,8 +296,10 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", extrapolated_from);
     if (figure->put_over[0] != '\0')
         say(&c, ". All runs with %s", figure->put_over);
-    const char *const average = figure->about.average[0] != '\0' ? "Mean" : "Median";
-    if (figure->about.over[0] != '\0')
+    const char *const average = strcmp(figure->about.average, "mean") == 0 ? "Mean" : "Median";
+    if (gnn_figure_shows_best(&figure->about))
+        say(&c, ". The smallest %s over %s", figure->metrics[0], figure->about.over);
+    else if (figure->about.over[0] != '\0')
         say(&c, ". %s and range over %s", average, figure->about.over);
     if (figure->has_variants)
         say(&c, ". Variants: %s.ini", figure->file + strlen(figure->id) + 1);

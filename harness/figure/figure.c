@@ -499,6 +499,14 @@ static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struc
     return gnn_parse_scale(figure->about.scale, &figure->scale_divisor, err);
 }
 
+static enum gnn_status check_over(struct gnn_paper_figure *figure, const char *key, struct gnn_err *err)
+{
+    if (is_key_of(figure->job, key) && gnn_figure_key(figure, key) == GNN_KEYS_MAX)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "figure %s: over = %s: expected a key of the configurations, but not an axis",
+                    figure->id, key);
+}
+
 static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *path, const struct gnn_ini *ini,
                                    const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
@@ -521,10 +529,8 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: relative \"%s\": no axis has it", path, figure->about.relative);
     if (figure->job->count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
-    if (figure->about.over[0] != '\0' &&
-        (!is_key_of(figure->job, figure->about.over) || gnn_figure_key(figure, figure->about.over) != GNN_KEYS_MAX))
-        return gnn_fail(err, GNN_EUSAGE, "%s: over = %s: expected a key of the configurations, but not an axis", path,
-                        figure->about.over);
+    if (setup->fix == NULL || setup->fix->count == 0) /* which may leave out all with the key */
+        GNN_TRY(each_word(figure->about.over, check_over, figure, err));
     GNN_TRY(gnn_figure_read_order(figure, err));
     gnn_figure_values(figure, &source);
     GNN_TRY(gnn_figure_read_metrics(figure, ini, gnn_ini_find_section(ini, "metrics"), &source, err));

@@ -26,8 +26,9 @@
  *                              that are not in `rows` multiply the columns.
  *   `order`                    Order of the rows: "series" or axes, each with "asc" or "desc" behind it. Commas are
  *                              between them.
- *   `over`                     Option name, which is no axis: values are taken over the runs with all its values.
- *   `average`                  Value "mean": of several runs the mean is shown, not the median.
+ *   `over`                     Option names, which are no axes: values are taken over the runs with all their values.
+ *   `average`                  Value "mean": of several runs the mean is shown, not the median. Value "best": the
+ *                              configuration with the smallest first metric of `y` is shown, of those in `over`.
  *   `relative`                 Axis and value: "world=measured". The picture shows ratios to the values there.
  *   `x_label`, `y_label`       Labels of the axes.
  *   `log`                      Value "yes": a logarithmic y axis.
@@ -180,6 +181,9 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_check_import(const struct gnn_paper_fi
 
 /* Reads section [figure] only. Returns errors as gnn_figure_open() does. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_about(const char *path, struct gnn_figure_about *out, struct gnn_err *err);
+
+/* Returns whether `average` is "best". */
+bool gnn_figure_shows_best(const struct gnn_figure_about *about);
 
 /* Does the same with a file that is open. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_read_about(const struct gnn_ini *ini, struct gnn_figure_about *out,

@@ -217,7 +217,7 @@ static struct gnn_figure_value summarise(const struct gnn_paper_figure *figure, 
     if (strcmp(metric, GNN_METRIC_RUNS) == 0)
         return (struct gnn_figure_value){
             .state = GNN_VALUE_KNOWN, .median = sum, .least = sum, .most = sum, .runs = 1, .word = ""};
-    if (figure->about.average[0] != '\0')
+    if (figure->about.average[0] != '\0' && !gnn_figure_shows_best(&figure->about))
         median = sum / pool->count;
     return (struct gnn_figure_value){.state = GNN_VALUE_KNOWN,
                                      .median = median,
@@ -228,7 +228,35 @@ static struct gnn_figure_value summarise(const struct gnn_paper_figure *figure, 
                                      .word = pool->word};
 }
 
-/* A metric of a configuration, and of those that differ from it only in the key of `over`. */
+/* Returns whether two configurations differ only in keys of `over`. */
+static bool is_alike(const struct gnn_paper_figure *figure, const struct gnn_figure_cell *a,
+                     const struct gnn_figure_cell *b)
+{
+    return a->series == b->series && a->trains == b->trains &&
+           memcmp(a->at, b->at, figure->axis_count * sizeof *a->at) == 0;
+}
+
+/* Returns the one with the smallest first metric of the figure, or the first one if none has a value. */
+static const struct gnn_figure_cell *best_of(const struct gnn_paper_figure *figure, const struct gnn_figure_cell *first,
+                                             const struct gnn_value_source *source)
+{
+    const struct gnn_figure_cell *best = first;
+    double least = (double)INFINITY;
+    for (const struct gnn_figure_cell *cell = first; cell < figure->cells + figure->job->count; cell++) {
+        struct pool pool = {.state = GNN_VALUE_MISSING, .word = ""};
+        if (!is_alike(figure, first, cell))
+            continue;
+        add_cell(figure, figure->metrics[0], cell, source, &pool);
+        const struct gnn_figure_value value = summarise(figure, figure->metrics[0], &pool);
+        if (value.state != GNN_VALUE_KNOWN || value.median >= least)
+            continue;
+        least = value.median;
+        best = cell;
+    }
+    return best;
+}
+
+/* A metric of a configuration, and of those that differ from it only in keys of `over`; or of the best of them. */
 static struct gnn_figure_value value_of(const struct gnn_paper_figure *figure, const char *metric,
                                         const struct gnn_figure_cell *cell)
 {
@@ -237,11 +265,10 @@ static struct gnn_figure_value value_of(const struct gnn_paper_figure *figure, c
     if (cell == NULL)
         return (struct gnn_figure_value){.state = GNN_VALUE_NONE, .word = ""};
     gnn_figure_values(figure, &source);
-    add_cell(figure, metric, cell, &source, &pool);
-    for (const struct gnn_figure_cell *other = cell + 1;
-         figure->about.over[0] != '\0' && other < figure->cells + figure->job->count; other++)
-        if (other->series == cell->series && other->trains == cell->trains &&
-            memcmp(other->at, cell->at, figure->axis_count * sizeof *cell->at) == 0)
+    const bool best = gnn_figure_shows_best(&figure->about), all = !best && figure->about.over[0] != '\0';
+    add_cell(figure, metric, best ? best_of(figure, cell, &source) : cell, &source, &pool);
+    for (const struct gnn_figure_cell *other = cell + 1; all && other < figure->cells + figure->job->count; other++)
+        if (is_alike(figure, cell, other))
             add_cell(figure, metric, other, &source, &pool);
     return summarise(figure, metric, &pool);
 }

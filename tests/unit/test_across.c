@@ -50,7 +50,9 @@ static void mistakes_are_named(void **state)
          "over = memory: expected a key of the configurations, but"},
         {CELLS ABOUT "y = epoch_s\nx = dim\nover = dim\n",
          "over = dim: expected a key of the configurations, but not an axis"},
-        {CELLS ABOUT "y = epoch_s\naverage = median\n", "average = median: expected mean"},
+        {CELLS ABOUT "y = epoch_s\naverage = median\n", "average = median: expected mean or best"},
+        {CELLS ABOUT "y = epoch_s\naverage = best\n", "average = best: expected over, the keys to choose from"},
+        {CELLS ABOUT "y = epoch_s\nover = seed, memory\n", "over = memory: expected a key of the configurations, but"},
         {CELLS ABOUT "y = epoch_s@x\n", "no metric \"epoch_s@x\""},
         {CELLS ABOUT "y = speed@1\n[metrics]\nspeed_b = 1 / epoch_s\n", "no metric \"speed@1\""},
         {CELLS ABOUT "y = epoch_s\n[metrics]\nepoch_s = 1\n", "fig.ini:19: \"epoch_s\" is a metric already"},
@@ -223,6 +225,31 @@ static void values_over_a_key_are_pooled(void **state)
     gnn_figure_close(figure);
 }
 
+/* All metrics are those of the configuration with the smallest first one, and runs without a number do not count. */
+static void the_best_is_shown(void **state)
+{
+    struct gnn_paper_figure *figure = NULL;
+    struct gnn_err err = {0};
+    const uint32_t at[GNN_AXES_MAX] = {0};
+    must(open_text(*state,
+                   CELLS ABOUT "x = dim\ny = epoch_s, epoch_s@2\nover = seed, hidden\naverage = best\n"
+                               "[C]\nsystem = null\nhidden = 4\n",
+                   &figure, &err),
+         &err);
+    struct gnn_figure_value found = gnn_figure_value_at(figure, "epoch_s@2", 0, at);
+    assert_string_equal(found.word, "not run");
+    give_run(figure, 0, 1)->status = GNN_RUN_OOM;
+    give_run(figure, 3, 5);
+    give_run(figure, 6, 3);
+    found = gnn_figure_value_at(figure, "epoch_s@2", 0, at);
+    assert_float_equal(found.median, 6, 1e-6);
+    assert_int_equal(found.runs, 1);
+    assert_int_equal(found.lost, 0);
+    figure->cells[3].runs->status = figure->cells[6].runs->status = GNN_RUN_OOM;
+    assert_string_equal(gnn_figure_value_at(figure, "epoch_s", 0, at).word, "OOM");
+    gnn_figure_close(figure);
+}
+
 /* As many as a figure may have, and one more. */
 static void limits_are_large_enough(void **state)
 {
@@ -263,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_configurations, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_keys_are_columns, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(values_over_a_key_are_pooled, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_best_is_shown, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(limits_are_large_enough, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
