@@ -23,7 +23,6 @@ unchanged() { diff -r "$dir/before" results >>"$dir/said"; }
 cat >"$dir/oocgnn" <<'E2'
 #!/usr/bin/env bash
 [ "$1" = --version ] && echo "oocgnn stand-in"
-[ "$1" != figure ] || printf '## a-fig1: T (a, Figure 1)\n  holds           x: y < 2\n'
 [ "$1" != run ] || echo '{"status": "ok", "epochs": [{"wall_ns": 9e9, "figures": {}}, {"wall_ns": 1e9, "figures": {}}]}'
 E2
 cat >"$dir/side" <<'E2'
