@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """How near a recipe comes: real graphs beside the twins that `oocgnn stats --recipe-from` makes of them.
 
-    scripts/twins.py DATADIR [--only NAME,...] [--within SHARE]
+    workloads/twins.py DATADIR [--only NAME,...] [--within SHARE]
 
 DATADIR holds the graphs as tests find them (tests/README.md). Each is imported into a temporary folder and counted; its
 recipe is written and counted too. A Markdown table: how many of the statistics of `unit/twin_real` agree to within

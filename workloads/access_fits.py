@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The generated graphs beside what is published about the accesses of real ones (workloads/access.csv).
 
-    scripts/access_fits.py [--fits FILE] [--only NAME,...] [--accesses N] [--batches N]
-    scripts/access_fits.py --solve NAME --fits FILE
-    scripts/access_fits.py --scaling NAME [--scales 1,10,100]
+    workloads/access_fits.py [--fits FILE] [--only NAME,...] [--accesses N] [--batches N]
+    workloads/access_fits.py --solve NAME --fits FILE
+    workloads/access_fits.py --scaling NAME [--scales 1,10,100]
 
 Without an option: a table, generated beside published. Rows of a mini-batch are counted at scale 1, in --batches
 mini-batches; shares of accesses take whole epochs, at the largest scale whose epochs have no more than --accesses.
@@ -24,7 +24,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.environ.get("OOCGNN", os.path.join(HERE, "..", "build", "gcc", "oocgnn"))
-FACTS = os.path.join(HERE, "..", "workloads", "access.csv")
+FACTS = os.path.join(HERE, "access.csv")
 # Epochs that a statistic is about, where it is not one.
 EPOCHS = {"papers100m": 3}
 
