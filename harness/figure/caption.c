@@ -54,15 +54,79 @@ static void say_assumed(struct caption *c, const char *profile)
     gnn_ini_close(ini);
 }
 
-typedef const char *text_fn(const struct gnn_run_record *run);
+/* What the runs of a figure say. */
+enum fact {
+    BUILD,
+    CAP,
+    CHANGES,
+    COMPUTE,
+    COSTS,
+    EXTRAPOLATED,
+    FIO,
+    INHERITED,
+    PART,
+    PROFILE,
+    READAHEAD,
+    READ_SIZE,
+    SCALE,
+    START,
+    WORLD
+};
+
+/* Returns the number of an option that cuts epochs, where it did. */
+static const char *cut_by(const struct gnn_run_record *run, const char *option)
+{
+    char part[GNN_PART_BYTES];
+    const char *const number = gnn_kv_get(&run->config, option);
+    return number != NULL && strcmp(number, "0") != 0 && gnn_run_part(run, part)[0] != '\0' ? number : NULL;
+}
+
+/* Returns a run's text; NULL or "": it has none. */
+static const char *text_of(const struct gnn_run_record *run, enum fact fact)
+{
+    switch (fact) {
+    case BUILD:
+        return gnn_kv_get(&run->environment, "build.revision");
+    case CAP:
+        return run->cap_enforcement;
+    case CHANGES:
+        return gnn_kv_get(&run->config, "profile-set");
+    case COMPUTE:
+        return run->compute;
+    case COSTS:
+        return run->profile[0] != '\0' ? gnn_kv_get(&run->config, "costs") : NULL;
+    case EXTRAPOLATED:
+        return cut_by(run, "batches");
+    case FIO:
+        return gnn_kv_get(&run->environment, "fio.version");
+    case INHERITED:
+        return gnn_run_inherited_bytes(run) == GNN_UNKNOWN ? NULL
+                                                           : gnn_kv_get(&run->environment, GNN_ENVIRONMENT_INHERITED);
+    case PART:
+        return cut_by(run, "max-batches");
+    case PROFILE:
+        return run->profile;
+    case READAHEAD:
+        return gnn_kv_get(&run->environment, "device.readahead_bytes");
+    case READ_SIZE:
+        return text_of(run, FIO) != NULL ? gnn_kv_get(&run->config, "bs") : NULL;
+    case SCALE:
+        return gnn_kv_get(&run->config, "scale");
+    case START:
+        return run->cold_observed == 1 ? "cold" : run->cold_observed == 0 ? "warm" : "";
+    case WORLD:
+        return run->world;
+    }
+    return NULL;
+}
 
 /* The different texts that the recorded runs have for something. Returns how many. */
-static uint32_t find_all(const struct gnn_paper_figure *figure, text_fn *text_of, const char *told[WORDS_MAX])
+static uint32_t find_all(const struct gnn_paper_figure *figure, enum fact fact, const char *told[WORDS_MAX])
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < figure->job->count; i++)
         for (uint32_t r = 0; r < figure->cells[i].run_count; r++) {
-            const char *const text = text_of(&figure->cells[i].runs[r]);
+            const char *const text = text_of(&figure->cells[i].runs[r], fact);
             bool known = text == NULL || text[0] == '\0' || count == WORDS_MAX;
             for (uint32_t t = 0; t < count && !known; t++)
                 known = strcmp(told[t], text) == 0;
@@ -73,77 +137,15 @@ static uint32_t find_all(const struct gnn_paper_figure *figure, text_fn *text_of
 }
 
 /* Says all of them, behind `lead`: "compute a and b"; nothing where there are none. */
-static void say_all(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, text_fn *text_of)
-{
-    const char *told[WORDS_MAX];
-    const uint32_t count = find_all(figure, text_of, told);
-    for (uint32_t t = 0; t < count; t++)
-        say(c, "%s%s", t == 0 ? lead : " and ", told[t]);
-}
-
-/* The same of numbers of bytes. */
-static void say_all_bytes(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, text_fn *text_of)
+static void say_all(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, enum fact fact)
 {
     const char *told[WORDS_MAX];
     char bytes[32];
-    const uint32_t count = find_all(figure, text_of, told);
+    const bool of_bytes = fact == READAHEAD || fact == INHERITED;
+    const uint32_t count = find_all(figure, fact, told);
     for (uint32_t t = 0; t < count; t++)
-        say(c, "%s%s", t == 0 ? lead : " and ", gnn_format_bytes(strtoull(told[t], NULL, 10), bytes, sizeof bytes));
-}
-
-static const char *compute_of(const struct gnn_run_record *run)
-{
-    return run->compute;
-}
-
-static const char *world_of(const struct gnn_run_record *run)
-{
-    return run->world;
-}
-
-static const char *profile_of(const struct gnn_run_record *run)
-{
-    return run->profile;
-}
-
-static const char *changes_of(const struct gnn_run_record *run)
-{
-    return gnn_kv_get(&run->config, "profile-set");
-}
-
-static const char *costs_of(const struct gnn_run_record *run)
-{
-    return run->profile[0] != '\0' ? gnn_kv_get(&run->config, "costs") : NULL;
-}
-
-static const char *scale_of(const struct gnn_run_record *run)
-{
-    return gnn_kv_get(&run->config, "scale");
-}
-
-static const char *readahead_of(const struct gnn_run_record *run)
-{
-    return gnn_kv_get(&run->environment, "device.readahead_bytes");
-}
-
-static const char *start_of(const struct gnn_run_record *run)
-{
-    return run->cold_observed == 1 ? "cold" : run->cold_observed == 0 ? "warm" : "";
-}
-
-static const char *build_of(const struct gnn_run_record *run)
-{
-    return gnn_kv_get(&run->environment, "build.revision");
-}
-
-static const char *fio_of(const struct gnn_run_record *run)
-{
-    return gnn_kv_get(&run->environment, "fio.version");
-}
-
-static const char *read_size_of(const struct gnn_run_record *run)
-{
-    return fio_of(run) != NULL ? gnn_kv_get(&run->config, "bs") : NULL;
+        say(c, "%s%s", t == 0 ? lead : " and ",
+            of_bytes ? gnn_format_bytes(strtoull(told[t], NULL, 10), bytes, sizeof bytes) : told[t]);
 }
 
 static const struct gnn_run_record *any_run(const struct gnn_paper_figure *figure, uint32_t *most)
@@ -156,35 +158,6 @@ static const struct gnn_run_record *any_run(const struct gnn_paper_figure *figur
             run = &figure->cells[i].runs[0];
     }
     return run;
-}
-
-static const char *cap_of(const struct gnn_run_record *run)
-{
-    return run->cap_enforcement;
-}
-
-static const char *inherited_of(const struct gnn_run_record *run)
-{
-    return gnn_run_inherited_bytes(run) == GNN_UNKNOWN ? NULL
-                                                       : gnn_kv_get(&run->environment, GNN_ENVIRONMENT_INHERITED);
-}
-
-/* Returns the number of an option that cuts epochs, where it did. */
-static const char *cut_by(const struct gnn_run_record *run, const char *option)
-{
-    char part[GNN_PART_BYTES];
-    const char *const number = gnn_kv_get(&run->config, option);
-    return number != NULL && strcmp(number, "0") != 0 && gnn_run_part(run, part)[0] != '\0' ? number : NULL;
-}
-
-static const char *part_of(const struct gnn_run_record *run)
-{
-    return cut_by(run, "max-batches");
-}
-
-static const char *extrapolated_from(const struct gnn_run_record *run)
-{
-    return cut_by(run, "batches");
 }
 
 /* Explains the words that stand in place of numbers. */
@@ -219,14 +192,13 @@ static void say_words(struct caption *c, const struct gnn_paper_figure *figure)
 static void say_machine(struct caption *c, const struct gnn_paper_figure *figure)
 {
     const char *told[WORDS_MAX];
-    if (find_all(figure, start_of, told) > 0) {
-        say_all(c, figure, ". Page cache ", start_of);
+    if (find_all(figure, START, told) > 0) {
+        say_all(c, figure, ". Page cache ", START);
         say(c, " at start");
     }
-    say_all_bytes(c, figure, find_all(figure, start_of, told) > 0 ? ", device readahead " : ". Device readahead ",
-                  readahead_of);
-    say_all(c, figure, ". Memory limit: ", cap_of);
-    say_all_bytes(c, figure, ". Memory limit inherited from the container or control group: ", inherited_of);
+    say_all(c, figure, find_all(figure, START, told) > 0 ? ", device readahead " : ". Device readahead ", READAHEAD);
+    say_all(c, figure, ". Memory limit: ", CAP);
+    say_all(c, figure, ". Memory limit inherited from the container or control group: ", INHERITED);
 }
 
 static void add_spread(struct gnn_trust *trust, const struct gnn_figure_cell *cell)
@@ -276,24 +248,24 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
         say(&c, "%s", figure->caption);
     if (run == NULL || figure->caption[0] != '\0')
         return;
-    say_all(&c, figure, "", world_of);
+    say_all(&c, figure, "", WORLD);
     text[0] = (char)toupper((unsigned char)text[0]);
     say(&c, " world");
-    say_all(&c, figure, ", profile ", profile_of);
+    say_all(&c, figure, ", profile ", PROFILE);
     if (run->profile[0] != '\0')
         say_assumed(&c, run->profile);
-    say_all(&c, figure, ", profile changed: ", changes_of);
+    say_all(&c, figure, ", profile changed: ", CHANGES);
     if (figure->own)
-        say_all(&c, figure, ", scale ", scale_of);
+        say_all(&c, figure, ", scale ", SCALE);
     else
         say(&c, ", scale 1/%u", figure->scale_divisor);
-    say_all(&c, figure, ", ", fio_of);
-    say_all(&c, figure, ", bytes per read ", read_size_of);
-    say_all(&c, figure, ", compute ", compute_of);
-    say_all(&c, figure, ", costs ", costs_of);
+    say_all(&c, figure, ", ", FIO);
+    say_all(&c, figure, ", bytes per read ", READ_SIZE);
+    say_all(&c, figure, ", compute ", COMPUTE);
+    say_all(&c, figure, ", costs ", COSTS);
     say_machine(&c, figure);
-    say_all(&c, figure, ". Parts of epochs, in mini-batches: ", part_of);
-    say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", extrapolated_from);
+    say_all(&c, figure, ". Parts of epochs, in mini-batches: ", PART);
+    say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", EXTRAPOLATED);
     if (figure->put_over[0] != '\0')
         say(&c, ". All runs with %s", figure->put_over);
     const char *const average = strcmp(figure->about.average, "mean") == 0 ? "Mean" : "Median";
@@ -310,6 +282,6 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     say_trust(&c, figure);
     say_words(&c, figure);
     say_published(&c, figure);
-    say_all(&c, figure, ". Build ", build_of);
+    say_all(&c, figure, ". Build ", BUILD);
     say(&c, ".%s%s", figure->about.note[0] != '\0' ? " " : "", figure->about.note);
 }

@@ -14,15 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double second_ns = 1e9;
-static const double gib = 1024.0 * 1024 * 1024, gb = 1e9;
+#define SECOND_NS 1e9
+#define GIB (1024.0 * 1024 * 1024)
+
+/* Where a metric has its value from. */
+enum from { COMPUTED, FIELD, PART, ENVIRONMENT, SERIES, WAITS, FIO };
+
+/* Returns the number at an offset, or NAN for GNN_UNKNOWN. */
+static double field_of(const void *of, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)of + offset, sizeof value);
+    return gnn_known(value);
+}
 
 /* ---- of an epoch ---- */
 
 static double epoch_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
-    return gnn_known(gnn_epoch_whole_ns(epoch)) / second_ns;
+    return gnn_known(gnn_epoch_whole_ns(epoch)) / SECOND_NS;
 }
 
 static double epoch_minutes(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -30,15 +41,9 @@ static double epoch_minutes(const struct gnn_run_record *run, const struct gnn_r
     return epoch_seconds(run, epoch) / 60;
 }
 
-static double prepare_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    (void)run;
-    return gnn_known(epoch->prepare_ns) / second_ns;
-}
-
 static double prepare_share(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
-    return 100 * prepare_seconds(run, epoch) / epoch_seconds(run, epoch);
+    return 100 * (gnn_known(epoch->prepare_ns) / SECOND_NS) / epoch_seconds(run, epoch);
 }
 
 static double sampling_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -47,7 +52,7 @@ static double sampling_seconds(const struct gnn_run_record *run, const struct gn
         const struct gnn_record_stage *const stage = &epoch->stages[i];
         if (strcmp(stage->stage, "sample") == 0)
             return (gnn_known(stage->wall_ns) - gnn_known(stage->wait_queue_ns)) / gnn_known(stage->workers) /
-                   second_ns * gnn_whole_over_part(run, epoch);
+                   SECOND_NS * gnn_whole_over_part(run, epoch);
     }
     return (double)NAN;
 }
@@ -57,38 +62,13 @@ static double longest_wait(const struct gnn_run_record *run, const struct gnn_re
     double longest = (double)NAN;
     for (uint32_t i = 0; i < epoch->stage_count; i++)
         longest = fmax(longest, gnn_known(epoch->stages[i].wait_io_ns) / gnn_known(epoch->stages[i].workers));
-    return longest / second_ns * gnn_whole_over_part(run, epoch);
-}
-
-static double read_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return gnn_known(epoch->counters.device_read_bytes) / gib * gnn_whole_over_part(run, epoch);
-}
-
-static double reads(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return gnn_known(epoch->counters.device_read_ios) * gnn_whole_over_part(run, epoch);
+    return longest / SECOND_NS * gnn_whole_over_part(run, epoch);
 }
 
 static double read_kib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
 {
     (void)run;
     return gnn_known(epoch->counters.device_read_bytes) / gnn_known(epoch->counters.device_read_ios) / 1024;
-}
-
-static double asked_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return gnn_known(epoch->counters.requested_bytes) / gib * gnn_whole_over_part(run, epoch);
-}
-
-static double asks(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return gnn_known(epoch->counters.requested_ios) * gnn_whole_over_part(run, epoch);
-}
-
-static double written_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return gnn_known(epoch->counters.device_write_bytes) / gib * gnn_whole_over_part(run, epoch);
 }
 
 static double hit_percent(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -98,53 +78,46 @@ static double hit_percent(const struct gnn_run_record *run, const struct gnn_rec
     return ratio < 0 ? (double)NAN : 100 * ratio; /* MariusGNN reads whole partitions: more rows than were requested */
 }
 
-static double peak_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    (void)run;
-    return gnn_known(epoch->counters.peak_memory_bytes) / gib;
-}
+#define COUNTER(field) offsetof(struct gnn_record_epoch, counters.field)
 
+/* FIELD: a number of the record over its unit. PART: the same, scaled to the whole epoch. */
 static const struct {
     const char *name;
+    enum from from;
     double (*fn)(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
+    size_t offset;
+    double unit;
 } epoch_metrics[] = {
-    {"epoch_s", epoch_seconds},
-    {"epoch_min", epoch_minutes},
-    {"prepare_s", prepare_seconds},
-    {"prepare_pct", prepare_share},
-    {"sampling_s", sampling_seconds},
-    {"read_gib", read_gib},
-    {"reads", reads},
-    {"read_kib", read_kib},
-    {"asked_gib", asked_gib},
-    {"asks", asks},
-    {"written_gib", written_gib},
-    {"disk_wait_s", longest_wait},
-    {"hit_pct", hit_percent},
-    {"peak_gib", peak_gib},
+    {"epoch_s", COMPUTED, epoch_seconds, 0, 1},
+    {"epoch_min", COMPUTED, epoch_minutes, 0, 1},
+    {"prepare_s", FIELD, NULL, offsetof(struct gnn_record_epoch, prepare_ns), SECOND_NS},
+    {"prepare_pct", COMPUTED, prepare_share, 0, 1},
+    {"sampling_s", COMPUTED, sampling_seconds, 0, 1},
+    {"read_gib", PART, NULL, COUNTER(device_read_bytes), GIB},
+    {"reads", PART, NULL, COUNTER(device_read_ios), 1},
+    {"read_kib", COMPUTED, read_kib, 0, 1},
+    {"asked_gib", PART, NULL, COUNTER(requested_bytes), GIB},
+    {"asks", PART, NULL, COUNTER(requested_ios), 1},
+    {"written_gib", PART, NULL, COUNTER(device_write_bytes), GIB},
+    {"disk_wait_s", COMPUTED, longest_wait, 0, 1},
+    {"hit_pct", COMPUTED, hit_percent, 0, 1},
+    {"peak_gib", FIELD, NULL, COUNTER(peak_memory_bytes), GIB},
 };
 enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
+
+static double epoch_value(int metric, const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    if (epoch_metrics[metric].from == COMPUTED)
+        return epoch_metrics[metric].fn(run, epoch);
+    const double value = field_of(epoch, epoch_metrics[metric].offset) / epoch_metrics[metric].unit;
+    return epoch_metrics[metric].from == PART ? value * gnn_whole_over_part(run, epoch) : value;
+}
 
 /* ---- of a run ---- */
 
 static double first_epoch(const struct gnn_run_record *run)
 {
-    return gnn_known(gnn_run_first_epoch_ns(run)) / second_ns;
-}
-
-static double before_seconds(const struct gnn_run_record *run)
-{
-    return gnn_known(run->before.elapsed_ns) / second_ns;
-}
-
-static double before_read_gib(const struct gnn_run_record *run)
-{
-    return gnn_known(run->before.device_read_bytes) / gib;
-}
-
-static double before_written_gib(const struct gnn_run_record *run)
-{
-    return gnn_known(run->before.device_write_bytes) / gib;
+    return gnn_known(gnn_run_first_epoch_ns(run)) / SECOND_NS;
 }
 
 /* Share of the workers' time, as gnn_run_io_wait_pct() has it of waits. */
@@ -166,30 +139,14 @@ static double gpu_busy(const struct gnn_run_record *run)
     return gnn_run_gpu_busy(run, &busy_ns, &wall_ns) ? 100 * (double)busy_ns / (double)wall_ns : (double)NAN;
 }
 
-typedef double point_fn(const struct gnn_series_point *point);
-
-static double io_wait_of(const struct gnn_series_point *point)
-{
-    return point->iowait_pct;
-}
-
-static double cpu_of(const struct gnn_series_point *point)
-{
-    return point->cpu_pct;
-}
-
-static double gpu_of(const struct gnn_series_point *point)
-{
-    return point->gpu_busy_pct;
-}
-
-/* The mean over the intervals of the series in which I/O wait is at least that. */
-static double over_series(const struct gnn_run_record *run, point_fn *fn, double io_wait_least)
+/* The mean of a field over the intervals of the series in which I/O wait is at least that. */
+static double over_series(const struct gnn_run_record *run, size_t offset, double io_wait_least)
 {
     double sum = 0, weight = 0;
     for (uint32_t i = 0; i < run->series_count; i++) {
         const struct gnn_series_point *const point = &run->series[i];
-        const double value = fn(point);
+        double value;
+        memcpy(&value, (const char *)point + offset, sizeof value);
         if (!isfinite(value) || point->interval_ns == GNN_UNKNOWN || !(point->iowait_pct >= io_wait_least))
             continue;
         sum += value * (double)point->interval_ns;
@@ -198,37 +155,12 @@ static double over_series(const struct gnn_run_record *run, point_fn *fn, double
     return weight > 0 ? sum / weight : (double)NAN;
 }
 
-static double io_wait_mean(const struct gnn_run_record *run)
-{
-    return over_series(run, io_wait_of, 0);
-}
-
-static double cpu_mean(const struct gnn_run_record *run)
-{
-    return over_series(run, cpu_of, 0);
-}
-
-static double gpu_mean(const struct gnn_run_record *run)
-{
-    return over_series(run, gpu_of, 0);
-}
-
 static double fastest_reads(const struct gnn_run_record *run)
 {
     double most = (double)NAN;
     for (uint32_t i = 0; i < run->series_count; i++)
-        most = fmax(most, run->series[i].disk_read_bytes_per_s / gb);
+        most = fmax(most, run->series[i].disk_read_bytes_per_s / 1e9);
     return most;
-}
-
-static double cpu_in_waits(const struct gnn_run_record *run)
-{
-    return over_series(run, cpu_of, io_wait_mean(run));
-}
-
-static double gpu_in_waits(const struct gnn_run_record *run)
-{
-    return over_series(run, gpu_of, io_wait_mean(run));
 }
 
 static double accuracy(const struct gnn_run_record *run)
@@ -242,44 +174,14 @@ static double of_environment(const struct gnn_run_record *run, const char *key)
     return text == NULL ? (double)NAN : strtod(text, NULL);
 }
 
-static double open_seconds(const struct gnn_run_record *run)
-{
-    return of_environment(run, "system.open_ns") / second_ns;
-}
-
-static double nodes(const struct gnn_run_record *run)
-{
-    return of_environment(run, "dataset.nodes");
-}
-
-static double edges(const struct gnn_run_record *run)
-{
-    return of_environment(run, "dataset.edges");
-}
-
-static double dim(const struct gnn_run_record *run)
-{
-    return gnn_known(run->dim);
-}
-
-static double scale(const struct gnn_run_record *run)
-{
-    return gnn_known(run->scale_divisor);
-}
-
 static double feature_gib(const struct gnn_run_record *run)
 {
-    return nodes(run) * dim(run) * sizeof(float) / gib;
-}
-
-static double total_gib(const struct gnn_run_record *run)
-{
-    return gnn_known(run->dataset_bytes) / gib;
+    return of_environment(run, "dataset.nodes") * gnn_known(run->dim) * sizeof(float) / GIB;
 }
 
 static double topology_gib(const struct gnn_run_record *run)
 {
-    return total_gib(run) - feature_gib(run);
+    return gnn_known(run->dataset_bytes) / GIB - feature_gib(run);
 }
 
 /* The test accuracy of the epoch with the best validation accuracy, of several the first. */
@@ -293,11 +195,6 @@ static double best_accuracy(const struct gnn_run_record *run)
     return best != NULL ? 100 * best->test_accuracy : (double)NAN;
 }
 
-static double limit_mib(const struct gnn_run_record *run)
-{
-    return gnn_known(run->cap_bytes) / (1 << 20);
-}
-
 /* Of all epochs, as far as a double is exact. */
 static double digest(const struct gnn_run_record *run)
 {
@@ -306,28 +203,12 @@ static double digest(const struct gnn_run_record *run)
 
 static double bound_gib(const struct gnn_run_record *run)
 {
-    return run->epoch_count > 0 ? gnn_known(gnn_run_bound_bytes(run)) / gib / run->epoch_count : (double)NAN;
+    return run->epoch_count > 0 ? gnn_known(gnn_run_bound_bytes(run)) / GIB / run->epoch_count : (double)NAN;
 }
 
 static double read_bound_ratio(const struct gnn_run_record *run)
 {
     return gnn_known(run->counters.device_read_bytes) / gnn_known(gnn_run_bound_bytes(run));
-}
-
-/* A figure of the one epoch that stands for what fio told. */
-static double of_fio(const struct gnn_run_record *run, const char *name)
-{
-    return run->epoch_count > 0 ? gnn_known(gnn_recorded_figure(&run->epochs[0], name)) : (double)NAN;
-}
-
-static double fio_read_mbps(const struct gnn_run_record *run)
-{
-    return of_fio(run, GNN_FIO_READ_RATE) / 1e6;
-}
-
-static double fio_read_us(const struct gnn_run_record *run)
-{
-    return of_fio(run, GNN_FIO_READ_LATENCY) / 1e3;
 }
 
 /* NAN: it ended in another way, or is invalid, which is no end. */
@@ -356,48 +237,83 @@ static double is_ok(const struct gnn_run_record *run)
 /* What a metric of a run describes. */
 enum subject { OF_WORK, OF_DATASET, OF_END };
 
-static const struct {
+#define RUN(field) offsetof(struct gnn_run_record, field)
+#define POINT(field) offsetof(struct gnn_series_point, field)
+
+/* FIELD: a number of the record over its unit. SERIES, WAITS: the mean of a field of the series. */
+static const struct run_metric {
     const char *name;
-    double (*fn)(const struct gnn_run_record *run);
     enum subject subject;
+    enum from from;
+    double (*fn)(const struct gnn_run_record *run);
+    size_t offset;
+    double unit;
+    const char *key; /* of the environment, or of the one epoch that stands for what fio told */
 } run_metrics[] = {
-    {"first_epoch_s", first_epoch, OF_WORK},
-    {"open_s", open_seconds, OF_WORK},
-    {"before_s", before_seconds, OF_WORK},
-    {"before_read_gib", before_read_gib, OF_WORK},
-    {"before_written_gib", before_written_gib, OF_WORK},
-    {"io_wait_pct", gnn_run_io_wait_pct, OF_WORK},
-    {"work_pct", work_percent, OF_WORK},
-    {"gpu_busy_pct", gpu_busy, OF_WORK},
-    {"series.cpu_pct", cpu_mean, OF_WORK},
-    {"series.gpu_busy_pct", gpu_mean, OF_WORK},
-    {"series.iowait_pct", io_wait_mean, OF_WORK},
-    {"series.read_gbps", fastest_reads, OF_WORK},
-    {"waits.cpu_pct", cpu_in_waits, OF_WORK},
-    {"waits.gpu_busy_pct", gpu_in_waits, OF_WORK},
-    {"accuracy_pct", accuracy, OF_WORK},
-    {"best_accuracy_pct", best_accuracy, OF_WORK},
-    {"mrr", gnn_run_test_mrr, OF_WORK},
-    {"limit_mib", limit_mib, OF_WORK},
-    {"digest", digest, OF_WORK},
-    {"bound_gib", bound_gib, OF_WORK},
-    {"bound_ratio", gnn_run_bound_ratio, OF_WORK},
-    {"read_bound_ratio", read_bound_ratio, OF_WORK},
-    {"floor_ratio", gnn_run_floor_ratio, OF_WORK},
-    {"nodes", nodes, OF_DATASET},
-    {"edges", edges, OF_DATASET},
-    {"dim", dim, OF_DATASET},
-    {"scale", scale, OF_DATASET},
-    {"feature_gib", feature_gib, OF_DATASET},
-    {"total_gib", total_gib, OF_DATASET},
-    {"topology_gib", topology_gib, OF_DATASET},
-    {"fio.read_mbps", fio_read_mbps, OF_WORK},
-    {"fio.read_us", fio_read_us, OF_WORK},
-    {"oom", is_oom, OF_END},
-    {"oot", is_oot, OF_END},
-    {GNN_METRIC_RUNS, is_ok, OF_END},
+    {"first_epoch_s", OF_WORK, COMPUTED, first_epoch, 0, 1, NULL},
+    {"open_s", OF_WORK, ENVIRONMENT, NULL, 0, SECOND_NS, "system.open_ns"},
+    {"before_s", OF_WORK, FIELD, NULL, RUN(before.elapsed_ns), SECOND_NS, NULL},
+    {"before_read_gib", OF_WORK, FIELD, NULL, RUN(before.device_read_bytes), GIB, NULL},
+    {"before_written_gib", OF_WORK, FIELD, NULL, RUN(before.device_write_bytes), GIB, NULL},
+    {"io_wait_pct", OF_WORK, COMPUTED, gnn_run_io_wait_pct, 0, 1, NULL},
+    {"work_pct", OF_WORK, COMPUTED, work_percent, 0, 1, NULL},
+    {"gpu_busy_pct", OF_WORK, COMPUTED, gpu_busy, 0, 1, NULL},
+    {"series.cpu_pct", OF_WORK, SERIES, NULL, POINT(cpu_pct), 1, NULL},
+    {"series.gpu_busy_pct", OF_WORK, SERIES, NULL, POINT(gpu_busy_pct), 1, NULL},
+    {"series.iowait_pct", OF_WORK, SERIES, NULL, POINT(iowait_pct), 1, NULL},
+    {"series.read_gbps", OF_WORK, COMPUTED, fastest_reads, 0, 1, NULL},
+    {"waits.cpu_pct", OF_WORK, WAITS, NULL, POINT(cpu_pct), 1, NULL},
+    {"waits.gpu_busy_pct", OF_WORK, WAITS, NULL, POINT(gpu_busy_pct), 1, NULL},
+    {"accuracy_pct", OF_WORK, COMPUTED, accuracy, 0, 1, NULL},
+    {"best_accuracy_pct", OF_WORK, COMPUTED, best_accuracy, 0, 1, NULL},
+    {"mrr", OF_WORK, COMPUTED, gnn_run_test_mrr, 0, 1, NULL},
+    {"limit_mib", OF_WORK, FIELD, NULL, RUN(cap_bytes), 1 << 20, NULL},
+    {"digest", OF_WORK, COMPUTED, digest, 0, 1, NULL},
+    {"bound_gib", OF_WORK, COMPUTED, bound_gib, 0, 1, NULL},
+    {"bound_ratio", OF_WORK, COMPUTED, gnn_run_bound_ratio, 0, 1, NULL},
+    {"read_bound_ratio", OF_WORK, COMPUTED, read_bound_ratio, 0, 1, NULL},
+    {"floor_ratio", OF_WORK, COMPUTED, gnn_run_floor_ratio, 0, 1, NULL},
+    {"nodes", OF_DATASET, ENVIRONMENT, NULL, 0, 1, "dataset.nodes"},
+    {"edges", OF_DATASET, ENVIRONMENT, NULL, 0, 1, "dataset.edges"},
+    {"dim", OF_DATASET, FIELD, NULL, RUN(dim), 1, NULL},
+    {"scale", OF_DATASET, FIELD, NULL, RUN(scale_divisor), 1, NULL},
+    {"feature_gib", OF_DATASET, COMPUTED, feature_gib, 0, 1, NULL},
+    {"total_gib", OF_DATASET, FIELD, NULL, RUN(dataset_bytes), GIB, NULL},
+    {"topology_gib", OF_DATASET, COMPUTED, topology_gib, 0, 1, NULL},
+    {"fio.read_mbps", OF_WORK, FIO, NULL, 0, 1e6, GNN_FIO_READ_RATE},
+    {"fio.read_us", OF_WORK, FIO, NULL, 0, 1e3, GNN_FIO_READ_LATENCY},
+    {"oom", OF_END, COMPUTED, is_oom, 0, 1, NULL},
+    {"oot", OF_END, COMPUTED, is_oot, 0, 1, NULL},
+    {GNN_METRIC_RUNS, OF_END, COMPUTED, is_ok, 0, 1, NULL},
 };
 enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
+
+static double run_value(const struct run_metric *m, const struct gnn_run_record *run)
+{
+    switch (m->from) {
+    case COMPUTED:
+        return m->fn(run);
+    case ENVIRONMENT:
+        return of_environment(run, m->key) / m->unit;
+    case SERIES:
+        return over_series(run, m->offset, 0);
+    case WAITS:
+        return over_series(run, m->offset, over_series(run, POINT(iowait_pct), 0));
+    case FIO:
+        return run->epoch_count > 0 ? gnn_known(gnn_recorded_figure(&run->epochs[0], m->key)) / m->unit : (double)NAN;
+    default:
+        return field_of(run, m->offset) / m->unit;
+    }
+}
+
+/* Returns the metric of a run of that name, or NULL. */
+static const struct run_metric *find_run_metric(const char *name)
+{
+    for (int i = 0; i < RUN_METRICS; i++)
+        if (strcmp(run_metrics[i].name, name) == 0)
+            return &run_metrics[i];
+    return NULL;
+}
 
 /* ---- by name ---- */
 
@@ -489,9 +405,8 @@ bool gnn_metric_known(const char *name)
         return true;
     if (epoch != GNN_EPOCHS_COUNTED)
         return false;
-    for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, base) == 0)
-            return true;
+    if (find_run_metric(base) != NULL)
+        return true;
     if (begins(base, profile))
         return gnn_run_parameter_known(base + strlen(profile));
     if (begins(base, option))
@@ -502,18 +417,14 @@ bool gnn_metric_known(const char *name)
 
 bool gnn_metric_of_end(const char *name)
 {
-    for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, name) == 0)
-            return run_metrics[i].subject == OF_END;
-    return false;
+    const struct run_metric *const metric = find_run_metric(name);
+    return metric != NULL && metric->subject == OF_END;
 }
 
 bool gnn_metric_of_dataset(const char *name)
 {
-    for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, name) == 0)
-            return run_metrics[i].subject == OF_DATASET;
-    return false;
+    const struct run_metric *const metric = find_run_metric(name);
+    return metric != NULL && metric->subject == OF_DATASET;
 }
 
 bool gnn_metric_of_paper(const char *name)
@@ -533,7 +444,7 @@ static double of_epoch(const struct gnn_run_record *run, const struct gnn_record
     const char *rest;
     const int found = find_epoch_metric(base);
     if (found < EPOCH_METRICS)
-        return epoch_metrics[found].fn(run, epoch);
+        return epoch_value(found, run, epoch);
     double value = (double)NAN;
     (void)gnn_metric_family(base, &rest)->value(run, epoch, rest, &value);
     return value;
@@ -559,10 +470,10 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
     assert(gnn_metric_known(name));
     (void)gnn_metric_split(name, base, &own);
     const int32_t epoch = own != GNN_EPOCHS_COUNTED ? own : outer;
-    for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, base) == 0)
-            return run_metrics[i].subject == OF_END || (!withheld && run->status == GNN_RUN_OK) ? run_metrics[i].fn(run)
-                                                                                                : (double)NAN;
+    const struct run_metric *const metric = find_run_metric(base);
+    if (metric != NULL)
+        return metric->subject == OF_END || (!withheld && run->status == GNN_RUN_OK) ? run_value(metric, run)
+                                                                                     : (double)NAN;
     if (begins(base, environment) || begins(base, profile))
         return of_machine(run, base);
     if (withheld || !has_epoch(run, epoch) || gnn_metric_of_target(base))
