@@ -48,7 +48,7 @@ const struct gnn_option gnndrive_options[] = {
      .max = 100,
      .help = "Feature buffer size as a share of what the memory limit leaves after all other planned memory, but at "
              "least Ne x Mb slots; 0 = set by slots or buffer_mult.",
-     .source = "ours: AGNES's Figure 6 gives half"},
+     .source = "ours; in Figure 6 of AGNES's paper, features have half of the memory"},
     {.name = "slots", .type = GNN_OPT_U32, .offset = FIELD(slots), .unit = "slots", .def = "0", .max = UINT32_MAX,
      .help = "Number of slots in the feature buffer (S), at least Ne x Mb; 0 = set by buffer_mult or buffer_share.",
      .source = "paper section 4.2: at least Ne x Mb"},
