@@ -14,11 +14,11 @@ const struct gnn_option marius_options[] = {
      .choices = WORDS("auto", "training-first", "replace", "memory", "comet", "beta"),
      .help = "Policy for resident partitions. With memory, all are resident. With training-first (nodes), those with "
              "training nodes are resident, and others chosen at random in each epoch. With replace (nodes), one group "
-             "of partitions after another is replaced until each has been resident. With comet (links), groups are "
-             "swapped one at a time until every pair has been resident together; an edge bucket is trained in any "
-             "state that holds it. With beta (links), single partitions are swapped, and an edge bucket is trained in "
-             "the first state that holds it. With auto, nodes use training-first if it leaves room for another "
-             "partition, otherwise replace; links use memory if all fits, otherwise comet.",
+             "of partitions after another is replaced until each partition has been resident. With comet (links), "
+             "groups are swapped one at a time until every pair of partitions has been resident together; an edge "
+             "bucket is trained in any state that holds it. With beta (links), single partitions are swapped, and an "
+             "edge bucket is trained in the first state that holds it. With auto, nodes use training-first if it "
+             "leaves room for another partition, otherwise replace; links use memory if all fits, otherwise comet.",
      .source = "paper sections 5.1 and 5.2; memory: its in-memory runs; released code: chosen by hand"},
     {.name = "partitions", .type = GNN_OPT_U32, .offset = FIELD(partitions), .unit = "partitions", .def = "0",
      .max = 1 << 15,
@@ -54,8 +54,8 @@ const struct gnn_option marius_options[] = {
      .help = "Threads that sample and gather mini-batches; 0 = 4, at most one per core.",
      .source = "released code: 4 (papers100m: 8 on 8 cores, 64 in memory)"},
     {.name = "staleness", .type = GNN_OPT_U32, .offset = FIELD(staleness), .unit = "batches", .def = "0", .max = 1024,
-     .help = "Maximum number of mini-batches in flight; 0 = loaders + 5, at most 16. The 5 are a queue of 4 and one "
-             "in training.",
+     .help = "Maximum number of mini-batches in flight; 0 = loaders + 5, at most 16. The 5 are 4 mini-batches in a "
+             "queue and 1 in training.",
      .source = "released code: 16, queues of 4"},
     {.name = "prefetch", .type = GNN_OPT_BOOL, .offset = FIELD(prefetch), .def = "true",
      .help = "Read the partitions and edges of the next state, and write the partitions that left memory, while a "
@@ -66,7 +66,7 @@ const struct gnn_option marius_options[] = {
              "again.",
      .source = "paper section 5.2: cached; released code: all are read again"},
     {.name = "always_write", .type = GNN_OPT_BOOL, .offset = FIELD(always_write), .def = "false",
-     .help = "Write partitions back when they leave, even if unchanged (policy=replace).",
+     .help = "Write partitions back when they leave memory, even if unchanged (policy=replace).",
      .source = "released code: true"},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = WORDS("direct", "buffered"),
      .help = "I/O path for partitions and edge buckets. direct: bypasses the page cache; buffered: uses it.",
@@ -78,12 +78,12 @@ const struct gnn_option marius_options[] = {
      .source = "released code: single; coalesced: ours"},
     {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "16", .min = 1, .max = 1024,
      .help = "Reads in flight, separately for partitions and for buckets; 1 = one read after the other.",
-     .source = "released code: 1 for partitions, a thread a core for buckets"},
+     .source = "released code: 1 for partitions, one thread per core for buckets"},
     {.name = "edge_memory", .type = GNN_OPT_CHOICE, .offset = FIELD(edge_memory), .def = "compact",
      .choices = WORDS("compact", "released"),
-     .help = "Memory per resident edge. compact: 16 bytes (section 6); released: 64 bytes, as in the released code's "
-             "8-byte copies.",
-     .source = "paper section 6: 2 c^2 EBO; released code: released"},
+     .help = "Memory per resident edge. compact: 16 bytes (section 6); released: 64 bytes, as in the released code, "
+             "whose copies of the edges have IDs of 8 bytes.",
+     .source = "paper section 6: its rule for c counts resident buckets twice; released code: released"},
     {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "ahead",
      .choices = gnn_transfer_words,
      .help = "Copying of mini-batches to a GPU. ahead: while another mini-batch trains; blocking: the trainer copies "
