@@ -30,7 +30,8 @@ echo "== the page cache model at a published run's size: host time a touch"
 "$BENCH/bench_page_cache"
 echo
 echo "== RingSampler: ways to read, on the fixed graph kron"
-DB=build/bench_ringsampler.db "$(dirname "$0")/bench_ringsampler.sh"
+rm -f build/bench_ringsampler.db # runs of an earlier day
+"$OOCGNN" figure ringsampler-modes --data "$DATA" --db build/bench_ringsampler.db --out build/bench
 echo
 echo "== Ginex: what a superbatch's inspection costs per sampled node; its large reads and writes against fio"
 "$BENCH/bench_ginex" --dir build/bench
