@@ -22,7 +22,8 @@ enum {
     PIXELS_ALONE = 800, /* as plots/figure_head.gp has them: of one column of panels, of each of several, of a letter */
     PIXELS_EACH = 420,
     PIXELS_LETTER = 7,
-    TIC_CHARACTERS = 40
+    TIC_CHARACTERS = 40,
+    TICS_MAX = 24
 };
 
 static const char head_gp[] =
@@ -419,12 +420,13 @@ static void put_tics(const struct gnn_paper_figure *figure, int shape, FILE *scr
 {
     char text[GNN_AXIS_LABEL];
     size_t characters = 0;
-    for (uint32_t i = 0; i < tic_count(figure, shape); i++)
+    const uint32_t count = tic_count(figure, shape), step = count / TICS_MAX + 1; /* every so many have a name */
+    for (uint32_t i = 0; i < count; i += step)
         characters += strlen(tic_name(figure, shape, i, text));
     const bool turned = characters > TIC_CHARACTERS || shapes[shape].put == put_classes;
     (void)fprintf(script, "turned = %d\nset xtics nomirror scale 0 %s (", turned ? 1 : 0,
                   turned ? "rotate by 25 right" : "norotate");
-    for (uint32_t i = 0; i < tic_count(figure, shape); i++) {
+    for (uint32_t i = 0; i < count; i += step) {
         (void)fputs(i > 0 ? ", " : "", script);
         gnn_gnuplot_string(script, tic_name(figure, shape, i, text));
         (void)fprintf(script, " %u", i);

@@ -250,6 +250,30 @@ static void the_best_is_shown(void **state)
     gnn_figure_close(figure);
 }
 
+/* Names of x would run into each other: of 23 all are shown, of 49 every third. */
+static void many_values_of_x_share_names(void **state)
+{
+    for (int count = 23; count <= 49; count += 26) {
+        struct gnn_paper_figure *figure = NULL;
+        struct gnn_err err = {0};
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\nsystem = null\n[A]\n"
+                       "dim = 1..%d\n[figure]\npaper = p\nplace = Figure 1\ntitle = t\nchart = lines\nx = dim\n"
+                       "y = epoch_s\n",
+                       count);
+        must(open_text(*state, text, &figure, &err), &err);
+        const enum gnn_status status = gnn_figure_draw(figure, *state, &err);
+        if (status != GNN_ENOTSUP) /* no gnuplot */
+            must(status, &err);
+        struct process_result r = process_shell("grep 'set xtics' %s/fig.gp", (const char *)*state);
+        assert_non_null(strstr(r.out, count == 23 ? "(\"1\" 0, \"2\" 1, " : "(\"1\" 0, \"4\" 3, "));
+        assert_non_null(strstr(r.out, count == 23 ? ", \"23\" 22)" : ", \"49\" 48)"));
+        process_free(&r);
+        gnn_figure_close(figure);
+    }
+}
+
 /* As many as a figure may have, and one more. */
 static void limits_are_large_enough(void **state)
 {
@@ -291,6 +315,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_keys_are_columns, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(values_over_a_key_are_pooled, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_best_is_shown, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(many_values_of_x_share_names, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(limits_are_large_enough, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
