@@ -149,6 +149,17 @@ enum gnn_status gnn_data_files(const char *const *dirs, gnn_data_file_fn *fn, vo
     return GNN_OK;
 }
 
+const char *gnn_data_file_find(const char *const *dirs, const char *name, const char *ending, char *path,
+                               size_t path_bytes)
+{
+    for (; *dirs != NULL; dirs++) {
+        (void)snprintf(path, path_bytes, "%s/%s%s", *dirs, name, ending);
+        if (access(path, F_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
 enum gnn_status gnn_data_dir_of_user(char *path, size_t path_bytes, struct gnn_err *err)
 {
     char text[GNN_DATA_DIR_BYTES];

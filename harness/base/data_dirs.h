@@ -35,6 +35,10 @@ typedef void gnn_data_file_fn(void *ctx, const char *path, const char *name);
 GNN_MUST_CHECK enum gnn_status gnn_data_files(const char *const *dirs, gnn_data_file_fn *fn, void *ctx,
                                               struct gnn_err *err);
 
+/* Writes the path of the first DIR/NAME+ENDING that exists, and returns it. NULL: none does. */
+const char *gnn_data_file_find(const char *const *dirs, const char *name, const char *ending, char *path,
+                               size_t path_bytes);
+
 /* Writes the user's own directory, which need not exist, to path. Returns GNN_EUSAGE if neither $XDG_DATA_HOME nor
  * $HOME is an absolute path, or if path is too small. */
 GNN_MUST_CHECK enum gnn_status gnn_data_dir_of_user(char *path, size_t path_bytes, struct gnn_err *err);

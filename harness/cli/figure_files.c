@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void note_file(void *ctx, const char *path, const char *name)
 {
@@ -32,11 +31,8 @@ enum gnn_status gnn_figure_files_find(struct gnn_figures *f, struct gnn_err *err
     GNN_TRY(gnn_data_files(dirs.dirs, note_file, f, err));
     if (f->err.status != GNN_OK)
         return gnn_fail(err, f->err.status, "%s", f->err.message);
-    for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
-        (void)snprintf(path, sizeof path, "%s/tolerances.ini", *dir);
-        if (access(path, F_OK) == 0)
-            return gnn_tolerances_open(path, &f->tolerances, err);
-    }
+    if (gnn_data_file_find(dirs.dirs, "tolerances", ".ini", path, sizeof path) != NULL)
+        return gnn_tolerances_open(path, &f->tolerances, err);
     return gnn_fail(err, GNN_ENOENT, "no figures found: they are in experiments/papers of the source tree");
 }
 
@@ -87,14 +83,7 @@ static const char *find_published(const char *paper, char *path, size_t path_byt
 {
     struct gnn_data_dirs dirs;
     gnn_published_dirs(&dirs);
-    if (paper[0] == '\0')
-        return NULL;
-    for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
-        (void)snprintf(path, path_bytes, "%s/%s.csv", *dir, paper);
-        if (access(path, F_OK) == 0)
-            return path;
-    }
-    return NULL;
+    return paper[0] != '\0' ? gnn_data_file_find(dirs.dirs, paper, ".csv", path, path_bytes) : NULL;
 }
 
 enum gnn_status gnn_figure_file_open(const struct gnn_figures *f, const struct gnn_figure_file *found,

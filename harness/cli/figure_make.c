@@ -2,6 +2,7 @@
 #include "harness/cli/figure_make.h"
 
 #include "harness/base/log.h"
+#include "harness/base/out_file.h"
 #include "harness/cli/figure_fit.h"
 #include "harness/cli/figure_sensitivity.h"
 #include "harness/cli/sweep_run.h"
@@ -9,7 +10,6 @@
 #include "harness/figure/ratio_file.h"
 #include "harness/figure/show.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,21 +86,16 @@ static enum gnn_status write_words(const struct gnn_figures *f, const struct gnn
                                    const struct gnn_paper_figure *figure, const char *caption, const char *findings,
                                    struct gnn_err *err)
 {
-    char path[GNN_FIGURE_PATH_BYTES], source[SOURCE_BYTES];
+    const char *const name = figure != NULL ? figure->file : found->id;
+    char source[SOURCE_BYTES];
+    FILE *out;
     GNN_TRY(gnn_make_dirs(f->config.out_dir, err));
-    (void)snprintf(path, sizeof path, "%s/%s.md", f->config.out_dir, figure != NULL ? figure->file : found->id);
-    FILE *const out = fopen(path, "we");
-    if (out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO),
-                        "%s: %s; --out names another folder", path, strerror(errno));
+    GNN_TRY(gnn_out_file_open(f->config.out_dir, name, "md", &out, err));
     (void)fprintf(out, "%s%s\n\n%s\n", found->about.title, source_of(found, source), caption);
     if (figure != NULL)
         gnn_figure_reasons(figure, out);
     (void)fputs(findings, out);
-    const bool bad = ferror(out) != 0;
-    if (fclose(out) != 0 || bad)
-        return gnn_fail(err, GNN_EIO, "%s: cannot be written; is the disk full?", path);
-    return GNN_OK;
+    return gnn_out_file_close(out, f->config.out_dir, name, "md", err);
 }
 
 static enum gnn_status judge_variants(struct gnn_figures *f, const struct gnn_figure_file *found,

@@ -4,9 +4,9 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/grow.h"
 #include "harness/base/log.h"
+#include "harness/base/out_file.h"
 #include "harness/world/profile.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -136,15 +136,13 @@ static void put_csv(const struct gnn_paper_figure *figure, const struct changes 
 static enum gnn_status write_csv(const struct gnn_paper_figure *figure, const struct changes *c, const char *dir,
                                  struct gnn_err *err)
 {
-    char path[GNN_DATA_DIR_BYTES + 2 * GNN_NAME_MAX];
+    char name[2 * GNN_NAME_MAX];
+    FILE *file;
     GNN_TRY(gnn_make_dirs(dir, err));
-    (void)snprintf(path, sizeof path, "%s/%s-sensitivity.csv", dir, figure->file);
-    FILE *const file = fopen(path, "we");
-    if (file == NULL)
-        return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "%s: %s", path, strerror(errno));
+    (void)snprintf(name, sizeof name, "%s-sensitivity", figure->file);
+    GNN_TRY(gnn_out_file_open(dir, name, "csv", &file, err));
     put_csv(figure, c, file);
-    const bool bad = ferror(file) != 0;
-    return fclose(file) != 0 || bad ? gnn_fail(err, GNN_EIO, "%s: cannot be written; is the disk full?", path) : GNN_OK;
+    return gnn_out_file_close(file, dir, name, "csv", err);
 }
 
 static enum gnn_status show(const struct gnn_paper_figure *figure, const struct changes *c, const char *dir,

@@ -295,15 +295,25 @@ static void print_man(const char *command, const struct gnn_help_page *page, FIL
 
 /* ---- bash ---- */
 
-static void print_bash_values(const struct gnn_option *o, FILE *out)
+/* Returns the values of an option, which the caller frees, or NULL if they are not known. */
+static char *values_of(const struct gnn_option *o)
 {
-    char name[GNN_NAME_MAX], *text = NULL;
+    char *text = NULL;
     size_t bytes = 0;
     FILE *const values = open_memstream(&text, &bytes);
     const bool known = values != NULL && gnn_help_values(o, values);
     if (values != NULL)
         (void)fclose(values);
     if (known)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void print_bash_values(const struct gnn_option *o, FILE *out)
+{
+    char name[GNN_NAME_MAX], *const text = values_of(o);
+    if (text != NULL)
         (void)fprintf(out, "        --%s) values='%s' ;;\n", typed_name(o, name), text);
     else if (is_path(o))
         (void)fprintf(out, "        --%s) values=PATH ;;\n", typed_name(o, name));
@@ -360,13 +370,8 @@ static void print_zsh_option(const struct gnn_option *o, FILE *out)
     (void)fputs("]:", out);
     print_zsh_text(o->unit == NULL || o->unit[0] == '\0' ? "value" : o->unit, out);
     (void)fputs(":", out);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *const values = open_memstream(&text, &bytes);
-    const bool known = values != NULL && gnn_help_values(o, values);
-    if (values != NULL)
-        (void)fclose(values);
-    if (known)
+    char *const text = values_of(o);
+    if (text != NULL)
         (void)fprintf(out, "(%s)", text);
     else if (is_path(o))
         (void)fputs("_files", out);

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX };
 
@@ -17,12 +16,7 @@ static const char *find_file(const char *id, char path[PATH_BYTES])
 {
     struct gnn_data_dirs dirs;
     gnn_figure_dirs(&dirs);
-    for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
-        (void)snprintf(path, PATH_BYTES, "%s/%s.ini", *dir, id);
-        if (access(path, F_OK) == 0)
-            return path;
-    }
-    return NULL;
+    return gnn_data_file_find(dirs.dirs, id, ".ini", path, PATH_BYTES);
 }
 
 bool gnn_ratio_is_of(const struct gnn_csv *csv, uint32_t row, const char *paper)

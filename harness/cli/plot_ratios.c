@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/cli/plot_ratios.h"
 
+#include "harness/base/out_file.h"
 #include "harness/cli/page_ratios.h"
 #include "harness/record/gnuplot.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const char ratios_gp[] =
 #include "plots/ratios.gp.inc" /* made from plots/ratios.gp */
     ;
 
-enum { PATH_BYTES = 1024, TITLE_BYTES = 256 };
+enum { TITLE_BYTES = 256 };
 
 struct range {
     double least, most; /* least is 0 as long as there is no value */
@@ -62,20 +62,6 @@ static void put_script(const struct gnn_words *methods, const char *title, const
     (void)fputs(ratios_gp, script);
 }
 
-static enum gnn_status open_part(const char *dir, const char *base, const char *suffix, FILE **out, struct gnn_err *err)
-{
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, base, suffix);
-    *out = fopen(path, "we");
-    return *out != NULL ? GNN_OK : gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "%s: %s", path, strerror(errno));
-}
-
-static enum gnn_status close_part(FILE *file, const char *dir, const char *base, struct gnn_err *err)
-{
-    const bool bad = ferror(file) != 0;
-    return fclose(file) == 0 && !bad ? GNN_OK : gnn_fail(err, GNN_EIO, "%s/%s: %s", dir, base, strerror(errno));
-}
-
 static enum gnn_status draw(const struct gnn_csv *csv, const char *paper, char *chosen, const char *title,
                             const char *dir, const char *base, struct gnn_err *err)
 {
@@ -86,14 +72,14 @@ static enum gnn_status draw(const struct gnn_csv *csv, const char *paper, char *
     if (methods.count > GNN_PLOT_METHODS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%u methods, but a picture has at most %d. Choose some with --methods 'A|B'.",
                         methods.count, GNN_PLOT_METHODS_MAX);
-    GNN_TRY(open_part(dir, base, "dat", &file, err));
+    GNN_TRY(gnn_out_file_open(dir, base, "dat", &file, err));
     put_points(csv, paper, &methods, file, &published, &ours);
-    GNN_TRY(close_part(file, dir, base, err));
+    GNN_TRY(gnn_out_file_close(file, dir, base, "dat", err));
     if (ours.least == 0)
         return gnn_fail(err, GNN_EUSAGE, "no ratio of \"%s\" is above 0", paper);
-    GNN_TRY(open_part(dir, base, "gp", &file, err));
+    GNN_TRY(gnn_out_file_open(dir, base, "gp", &file, err));
     put_script(&methods, title, base, &published, &ours, file);
-    GNN_TRY(close_part(file, dir, base, err));
+    GNN_TRY(gnn_out_file_close(file, dir, base, "gp", err));
     return gnn_gnuplot_run(dir, base, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a figure's values to a data file and a script; the drawing is plots/figure_<chart>.gp's. */
 #include "harness/base/data_dirs.h"
+#include "harness/base/out_file.h"
 #include "harness/base/plain_text.h"
 #include "harness/figure/axes.h"
 #include "harness/figure/show.h"
@@ -10,12 +11,10 @@
 #include "harness/run/config.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-    PATH_BYTES = 1024,
     CAPTION_BYTES = 1200,
     PANELS_MAX = 64,
     COLUMNS_MAX = 5,
@@ -123,6 +122,14 @@ static struct gnn_figure_value drawn_at(const struct gnn_paper_figure *figure, c
     return value;
 }
 
+static void put_number(double value, FILE *data)
+{
+    if (isfinite(value))
+        (void)fprintf(data, "\t%.9g", value);
+    else
+        (void)fputs("\tNaN", data);
+}
+
 /* Returns whether a word stands in the value's place. */
 static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
                       FILE *data, struct panels *panels)
@@ -136,10 +143,7 @@ static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
         (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", unit * value.median, unit * value.least, unit * value.most);
     else
         (void)fputs("\tNaN\tNaN\tNaN", data);
-    if (isfinite(published))
-        (void)fprintf(data, "\t%.9g", published);
-    else
-        (void)fputs("\tNaN", data);
+    put_number(published, data);
     word_at(figure, metric, series, at, &value, word, sizeof word);
     (void)fprintf(data, "\t%s", word[0] == '\0' ? " " : word);
     panels->range.published = panels->range.published || isfinite(published);
@@ -215,6 +219,15 @@ static enum gnn_status add_panel(const struct gnn_paper_figure *figure, const ch
     return GNN_OK;
 }
 
+/* Begins the panel of a combination of facets. */
+static enum gnn_status add_panel_at(const struct gnn_paper_figure *figure, const uint32_t *at, FILE *data,
+                                    struct panels *panels, struct gnn_err *err)
+{
+    char name[sizeof panels->names[0]];
+    name_panel(figure, at, name, sizeof name);
+    return add_panel(figure, name, data, panels, err);
+}
+
 /* ---- data of each shape ---- */
 
 typedef enum gnn_status data_fn(const struct gnn_paper_figure *figure, uint32_t *facets, FILE *data,
@@ -224,9 +237,7 @@ typedef enum gnn_status data_fn(const struct gnn_paper_figure *figure, uint32_t 
 static enum gnn_status put_over_x(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
                                   struct panels *panels, struct gnn_err *err)
 {
-    char name[sizeof panels->names[0]];
-    name_panel(figure, at, name, sizeof name);
-    GNN_TRY(add_panel(figure, name, data, panels, err));
+    GNN_TRY(add_panel_at(figure, at, data, panels, err));
     for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++) {
         const char *const x = figure->axes[0].values[at[0]];
         uint32_t words = 0;
@@ -252,9 +263,7 @@ static const char *class_of(const char *metric)
 static enum gnn_status put_classes(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
                                    struct panels *panels, struct gnn_err *err)
 {
-    char name[sizeof panels->names[0]];
-    name_panel(figure, at, name, sizeof name);
-    GNN_TRY(add_panel(figure, name, data, panels, err));
+    GNN_TRY(add_panel_at(figure, at, data, panels, err));
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         (void)fputs(class_of(figure->metrics[m]), data);
         for (uint32_t s = 0; s < figure->series_count; s++)
@@ -277,21 +286,11 @@ static double share_of(const struct gnn_paper_figure *figure, const char *metric
     return share;
 }
 
-static void put_number(double value, FILE *data)
-{
-    if (isfinite(value))
-        (void)fprintf(data, "\t%.9g", value);
-    else
-        (void)fputs("\tNaN", data);
-}
-
 /* A line for each quantile: its share, then the value of each series. */
 static enum gnn_status put_quantiles(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
                                      struct panels *panels, struct gnn_err *err)
 {
-    char name[sizeof panels->names[0]];
-    name_panel(figure, at, name, sizeof name);
-    GNN_TRY(add_panel(figure, name, data, panels, err));
+    GNN_TRY(add_panel_at(figure, at, data, panels, err));
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         const char *const metric = figure->metrics[m];
         const double share = share_of(figure, metric), unit = unit_of(metric);
@@ -348,10 +347,8 @@ static enum gnn_status put_course(const struct gnn_paper_figure *figure, uint32_
 static enum gnn_status put_accuracy(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
                                     struct panels *panels, struct gnn_err *err)
 {
-    char name[sizeof panels->names[0]];
     bool first = true;
-    name_panel(figure, at, name, sizeof name);
-    GNN_TRY(add_panel(figure, name, data, panels, err));
+    GNN_TRY(add_panel_at(figure, at, data, panels, err));
     for (uint32_t s = 0; s < figure->series_count; s++) {
         struct gnn_figure_progress progress;
         if (!is_shown(figure, s))
@@ -542,41 +539,20 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     (void)fputs(shapes[shape].script, script);
 }
 
-static enum gnn_status open_part(const struct gnn_paper_figure *figure, const char *dir, const char *suffix, FILE **out,
-                                 struct gnn_err *err)
-{
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, figure->file, suffix);
-    *out = fopen(path, "we");
-    if (*out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
-                        strerror(errno));
-    return GNN_OK;
-}
-
-static enum gnn_status close_part(FILE *file, const struct gnn_paper_figure *figure, const char *suffix,
-                                  struct gnn_err *err)
-{
-    const bool bad = ferror(file) != 0;
-    if (fclose(file) != 0 || bad)
-        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s.%s: %s", figure->id, suffix, strerror(errno));
-    return GNN_OK;
-}
-
 static enum gnn_status draw(const struct gnn_paper_figure *figure, int shape, const char *dir, struct panels *panels,
                             struct gnn_err *err)
 {
     FILE *file;
     GNN_TRY(gnn_make_dirs(dir, err));
-    GNN_TRY(open_part(figure, dir, "dat", &file, err));
+    GNN_TRY(gnn_out_file_open(dir, figure->file, "dat", &file, err));
     enum gnn_status status = put_data(figure, shape, file, panels, err);
-    const enum gnn_status closed = close_part(file, figure, "dat", err);
+    const enum gnn_status closed = gnn_out_file_close(file, dir, figure->file, "dat", err);
     GNN_NEXT(status, closed);
-    GNN_NEXT(status, open_part(figure, dir, "gp", &file, err));
+    GNN_NEXT(status, gnn_out_file_open(dir, figure->file, "gp", &file, err));
     GNN_TRY(status);
     if (panels->count > 0)
         put_script(figure, shape, panels, file);
-    GNN_TRY(close_part(file, figure, "gp", err));
+    GNN_TRY(gnn_out_file_close(file, dir, figure->file, "gp", err));
     return panels->count > 0 ? gnn_gnuplot_run(dir, figure->file, err) : GNN_OK;
 }
 

@@ -113,27 +113,29 @@ static enum gnn_status identify(const struct gnn_job_cell *cell, char **text, st
 
 /* ---- what is recorded ---- */
 
-static struct gnn_wanted_run wanted_run(const struct gnn_paper_figure *figure, const char *identity, const char *file)
+/* Fills in what the record of a configuration has. `file` belongs to the caller, who frees *identity. */
+static enum gnn_status wanted_run(const struct gnn_paper_figure *figure, uint32_t cell, char file[GNN_NAME_MAX],
+                                  char **identity, struct gnn_wanted_run *out, struct gnn_err *err)
 {
-    return (struct gnn_wanted_run){.key = GNN_IDENTITY_KEY,
-                                   .value = identity,
-                                   .revision = NULL,
+    name_file(&figure->job->cells[cell], file, GNN_NAME_MAX);
+    GNN_TRY(identify(&figure->job->cells[cell], identity, err));
+    *out = (struct gnn_wanted_run){.key = GNN_IDENTITY_KEY,
+                                   .value = *identity,
                                    .system = GNN_FIO_SYSTEM,
                                    .dataset = file,
                                    .world = "measured",
                                    .scale_divisor = figure->scale_divisor,
                                    .epochs = 1};
+    return GNN_OK;
 }
 
 enum gnn_status gnn_fio_cell_find(const struct gnn_paper_figure *figure, uint32_t cell, uint32_t max, int64_t *ids,
                                   uint32_t *count, struct gnn_err *err)
 {
-    const struct gnn_job_cell *const job_cell = &figure->job->cells[cell];
     char file[GNN_NAME_MAX], *identity;
-    name_file(job_cell, file, sizeof file);
-    GNN_TRY(identify(job_cell, &identity, err));
-    const struct gnn_wanted_run wanted = wanted_run(figure, identity, file);
-    const enum gnn_status status = gnn_wanted_find(job_cell->config.db, &wanted, max, ids, count, err);
+    struct gnn_wanted_run wanted;
+    GNN_TRY(wanted_run(figure, cell, file, &identity, &wanted, err));
+    const enum gnn_status status = gnn_wanted_find(figure->job->cells[cell].config.db, &wanted, max, ids, count, err);
     free(identity);
     return status;
 }
@@ -141,13 +143,11 @@ enum gnn_status gnn_fio_cell_find(const struct gnn_paper_figure *figure, uint32_
 enum gnn_status gnn_fio_cell_cost(const struct gnn_paper_figure *figure, uint32_t cell, struct gnn_run_cost *out,
                                   struct gnn_err *err)
 {
-    const struct gnn_job_cell *const job_cell = &figure->job->cells[cell];
     char file[GNN_NAME_MAX], *identity;
+    struct gnn_wanted_run wanted;
     *out = (struct gnn_run_cost){.host_ns = GNN_UNKNOWN};
-    name_file(job_cell, file, sizeof file);
-    GNN_TRY(identify(job_cell, &identity, err));
-    const struct gnn_wanted_run wanted = wanted_run(figure, identity, file);
-    const enum gnn_status status = gnn_wanted_cost(job_cell->config.db, &wanted, out, err);
+    GNN_TRY(wanted_run(figure, cell, file, &identity, &wanted, err));
+    const enum gnn_status status = gnn_wanted_cost(figure->job->cells[cell].config.db, &wanted, out, err);
     free(identity);
     return status;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "harness/base/csv.h"
 #include "harness/base/data_dirs.h"
+#include "harness/base/out_file.h"
 #include "harness/base/units.h"
 #include "harness/figure/axes.h"
 #include "harness/figure/order.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-
-enum { PATH_BYTES = 1024 };
 
 /* ---- the table ---- */
 
@@ -211,25 +210,13 @@ void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
 
 /* ---- CSV ---- */
 
-static void put_field(const char *text, char end, FILE *out)
-{
-    if (strpbrk(text, ",\"\n") == NULL) {
-        (void)fprintf(out, "%s%c", text, end);
-        return;
-    }
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++)
-        (void)fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
-    (void)fprintf(out, "\"%c", end);
-}
-
 static void put_row(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at, FILE *out)
 {
     const struct gnn_figure_value drawn = gnn_figure_value_at(figure, figure->metrics[0], series, at);
-    put_field(figure->series[series].name, ',', out);
+    gnn_csv_put(figure->series[series].name, ',', out);
     for (uint32_t a = 0; a < figure->axis_count; a++)
-        put_field(figure->axes[a].values[at[a]], ',', out);
-    put_field(drawn.state == GNN_VALUE_KNOWN ? "ok" : drawn.word, ',', out);
+        gnn_csv_put(figure->axes[a].values[at[a]], ',', out);
+    gnn_csv_put(drawn.state == GNN_VALUE_KNOWN ? "ok" : drawn.word, ',', out);
     (void)fprintf(out, "%u,", drawn.runs);
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[m], series, at);
@@ -238,8 +225,8 @@ static void put_row(const struct gnn_paper_figure *figure, uint32_t series, cons
             (void)fprintf(out, "%.9g,%.9g,%.9g,", value.median, value.least, value.most);
         else
             (void)fputs(",,,", out);
-        put_field(row != NULL ? row->value : "", ',', out);
-        put_field(row != NULL ? row->source : "", ',', out);
+        gnn_csv_put(row != NULL ? row->value : "", ',', out);
+        gnn_csv_put(row != NULL ? row->source : "", ',', out);
         if (row != NULL && isfinite(gnn_published_value(row)))
             (void)fprintf(out, "%.9g", gnn_published_value(row) / gnn_figure_published_divisor(figure, m));
         (void)fputc(m + 1 < figure->metric_count ? ',' : '\n', out);
@@ -250,7 +237,7 @@ static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
 {
     (void)fputs("series,", out);
     for (uint32_t a = 0; a < figure->axis_count; a++)
-        put_field(figure->axes[a].key[0] != '\0' ? figure->axes[a].key : "x", ',', out);
+        gnn_csv_put(figure->axes[a].key[0] != '\0' ? figure->axes[a].key : "x", ',', out);
     (void)fputs("status,runs,", out);
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         const char *const name = figure->metrics[m];
@@ -267,16 +254,9 @@ static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
 
 enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
 {
-    char path[PATH_BYTES];
+    FILE *file;
     GNN_TRY(gnn_make_dirs(dir, err));
-    (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->file);
-    FILE *const file = fopen(path, "we");
-    if (file == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
-                        strerror(errno));
+    GNN_TRY(gnn_out_file_open(dir, figure->file, "csv", &file, err));
     put_csv(figure, file);
-    const bool bad = ferror(file) != 0;
-    if (fclose(file) != 0 || bad)
-        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s: %s", path, strerror(errno));
-    return GNN_OK;
+    return gnn_out_file_close(file, dir, figure->file, "csv", err);
 }

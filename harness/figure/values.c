@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/values.h"
-#include "harness/figure/axes.h"
 
 #include "harness/base/grow.h"
 #include "harness/figure/axes.h"

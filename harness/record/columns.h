@@ -62,6 +62,12 @@ void gnn_table_add(const struct gnn_table *table, const void *row, void *sum);
  * caller owns it. */
 json_t *gnn_json_text(const char *text);
 
+/* Returns value, or frees it and returns NULL if a part of it is missing. */
+json_t *gnn_json_if_whole(json_t *value, bool whole);
+
+/* Returns a row as an object, or NULL if memory is short. The caller owns it. */
+json_t *gnn_json_row(const struct gnn_table *table, const void *row, bool hide_times);
+
 /* Adds the columns to `object`; hide_times: times become null. Returns false if memory is short or `object` is NULL. */
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object);
 

@@ -22,8 +22,7 @@ static bool add_named(json_t *object, const char *name, json_t *value)
     return add(object, gnn_text_plain(name, plain, sizeof plain), value);
 }
 
-/* Returns value, or drops it and returns NULL when something of it is missing. */
-static json_t *if_whole(json_t *value, bool whole)
+json_t *gnn_json_if_whole(json_t *value, bool whole)
 {
     if (whole)
         return value;
@@ -31,18 +30,19 @@ static json_t *if_whole(json_t *value, bool whole)
     return NULL;
 }
 
-static json_t *row_object(const struct gnn_table *table, const void *row, bool hide_times)
+json_t *gnn_json_row(const struct gnn_table *table, const void *row, bool hide_times)
 {
     json_t *object = json_object();
-    return if_whole(object, gnn_table_json(table, row, hide_times, object));
+    return gnn_json_if_whole(object, gnn_table_json(table, row, hide_times, object));
 }
 
 /* With the one figure that is derived from them. */
 static json_t *counters_object(const struct gnn_record_counters *counters, bool hide_times)
 {
-    json_t *const object = row_object(&gnn_table_counters, counters, hide_times);
+    json_t *const object = gnn_json_row(&gnn_table_counters, counters, hide_times);
     const double ratio = gnn_record_hit_ratio(counters);
-    return if_whole(object, object != NULL && add(object, "hit_ratio", isnan(ratio) ? json_null() : json_real(ratio)));
+    return gnn_json_if_whole(object,
+                             object != NULL && add(object, "hit_ratio", isnan(ratio) ? json_null() : json_real(ratio)));
 }
 
 static json_t *row_array(const struct gnn_table *table, const void *rows, uint32_t count, bool hide_times)
@@ -50,9 +50,9 @@ static json_t *row_array(const struct gnn_table *table, const void *rows, uint32
     json_t *array = json_array();
     bool whole = true;
     for (uint32_t i = 0; i < count && whole; i++)
-        whole =
-            json_array_append_new(array, row_object(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
-    return if_whole(array, whole);
+        whole = json_array_append_new(array,
+                                      gnn_json_row(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
+    return gnn_json_if_whole(array, whole);
 }
 
 static json_t *figures_object(const struct gnn_record_epoch *epoch)
@@ -65,7 +65,7 @@ static json_t *figures_object(const struct gnn_record_epoch *epoch)
         whole = add_named(object, figure->name,
                           figure->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)figure->value));
     }
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 static json_t *epoch_object(const struct gnn_run_record *run, uint32_t number, bool hide_times)
@@ -73,13 +73,14 @@ static json_t *epoch_object(const struct gnn_run_record *run, uint32_t number, b
     const struct gnn_record_epoch *const epoch = &run->epochs[number];
     json_t *object = json_object();
     assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
-    return if_whole(object, add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
-                                gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
-                                add(object, "counted", json_integer(gnn_run_counts_epoch(run, number) ? 1 : 0)) &&
-                                add(object, "stages",
-                                    row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
-                                add(object, "counters", counters_object(&epoch->counters, hide_times)) &&
-                                add(object, "figures", figures_object(epoch)));
+    return gnn_json_if_whole(
+        object,
+        add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
+            gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
+            add(object, "counted", json_integer(gnn_run_counts_epoch(run, number) ? 1 : 0)) &&
+            add(object, "stages", row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
+            add(object, "counters", counters_object(&epoch->counters, hide_times)) &&
+            add(object, "figures", figures_object(epoch)));
 }
 
 static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
@@ -88,7 +89,7 @@ static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
     bool whole = true;
     for (uint32_t i = 0; i < run->epoch_count && whole; i++)
         whole = json_array_append_new(array, epoch_object(run, i, hide_times)) == 0;
-    return if_whole(array, whole);
+    return gnn_json_if_whole(array, whole);
 }
 
 static json_t *pairs_object(const struct gnn_kv_list *list)
@@ -99,7 +100,7 @@ static json_t *pairs_object(const struct gnn_kv_list *list)
         const char *value = list->items[i].value;
         whole = add_named(object, list->items[i].key, value == NULL ? json_null() : gnn_json_text(value));
     }
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 static json_t *count_or_null(uint64_t count)
@@ -155,7 +156,7 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
            add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
            add(object, "counters", counters_object(&run->counters, hide_times)) &&
-           add(object, "before_first_epoch", row_object(&gnn_table_counters, &run->before, hide_times)) &&
+           add(object, "before_first_epoch", gnn_json_row(&gnn_table_counters, &run->before, hide_times)) &&
            add(object, "config", pairs_object(&run->config)) &&
            add(object, "environment", pairs_object(&run->environment)) &&
            (!with_series ||

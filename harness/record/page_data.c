@@ -36,20 +36,6 @@ static json_t *count_or_null(uint64_t count)
     return count == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)count);
 }
 
-static json_t *if_whole(json_t *value, bool whole)
-{
-    if (whole)
-        return value;
-    json_decref(value);
-    return NULL;
-}
-
-static json_t *row_object(const struct gnn_table *table, const void *row, bool hide_times)
-{
-    json_t *const object = json_object();
-    return if_whole(object, gnn_table_json(table, row, hide_times, object));
-}
-
 /* Without what is in `common`. */
 static json_t *pairs_object(const struct gnn_kv_list *list, const json_t *common)
 {
@@ -63,7 +49,7 @@ static json_t *pairs_object(const struct gnn_kv_list *list, const json_t *common
                             add(object, json_string_value(key), value == NULL ? json_null() : gnn_json_text(value)));
         json_decref(key);
     }
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 /* ---- what all runs have alike: told once, as a thousand runs of one machine repeat it ---- */
@@ -103,14 +89,14 @@ static json_t *common_object(const struct gnn_run_record *runs, uint32_t count, 
         whole = key != NULL && add(object, json_string_value(key), gnn_json_text(pair->value));
         json_decref(key);
     }
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 static json_t *common_objects(const struct gnn_run_record *runs, uint32_t count)
 {
     json_t *const object = json_object();
-    return if_whole(object, add(object, "config", common_object(runs, count, config_of)) &&
-                                add(object, "environment", common_object(runs, count, environment_of)));
+    return gnn_json_if_whole(object, add(object, "config", common_object(runs, count, config_of)) &&
+                                         add(object, "environment", common_object(runs, count, environment_of)));
 }
 
 /* ---- epochs: an array a column ---- */
@@ -122,14 +108,14 @@ static json_t *epoch_columns(const struct gnn_run_record *run, bool hide)
     for (uint32_t c = 0; c < gnn_table_epochs.column_count && whole; c++)
         whole = add(object, gnn_table_epochs.columns[c].name, json_array());
     for (uint32_t e = 0; e < run->epoch_count && whole; e++) {
-        json_t *const row = row_object(&gnn_table_epochs, &run->epochs[e], hide);
+        json_t *const row = gnn_json_row(&gnn_table_epochs, &run->epochs[e], hide);
         for (uint32_t c = 0; c < gnn_table_epochs.column_count && whole; c++) {
             const char *const name = gnn_table_epochs.columns[c].name;
             whole = row != NULL && json_array_append(json_object_get(object, name), json_object_get(row, name)) == 0;
         }
         json_decref(row);
     }
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 /* Each figure's values, an epoch after the other; null where an epoch has none. */
@@ -151,7 +137,7 @@ static json_t *figure_columns(const struct gnn_run_record *run)
             whole = whole && key != NULL;
             json_decref(key);
         }
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 static json_t *stage_array(const struct gnn_run_record *run, bool hide)
@@ -161,8 +147,8 @@ static json_t *stage_array(const struct gnn_run_record *run, bool hide)
     json_t *const array = json_array();
     bool whole = true;
     for (uint32_t i = 0; i < count && whole; i++)
-        whole = json_array_append_new(array, row_object(&gnn_table_stages, &sums[i], hide)) == 0;
-    return if_whole(array, whole);
+        whole = json_array_append_new(array, gnn_json_row(&gnn_table_stages, &sums[i], hide)) == 0;
+    return gnn_json_if_whole(array, whole);
 }
 
 /* ---- time series ---- */
@@ -215,7 +201,7 @@ static json_t *series_columns(const struct gnn_run_record *run, bool hide, uint3
     json_t **const points = calloc(run->series_count + UINT32_C(1), sizeof(json_t *));
     bool whole = points != NULL;
     for (uint32_t i = 0; i < run->series_count && whole; i++) {
-        points[i] = row_object(&gnn_table_series, &run->series[i], hide);
+        points[i] = gnn_json_row(&gnn_table_series, &run->series[i], hide);
         whole = points[i] != NULL;
     }
     if (whole && run->series_count > 0)
@@ -223,7 +209,7 @@ static json_t *series_columns(const struct gnn_run_record *run, bool hide, uint3
     for (uint32_t i = 0; points != NULL && i < run->series_count; i++)
         json_decref(points[i]);
     free(points);
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 /* ---- a run, and all ---- */
@@ -240,7 +226,7 @@ static json_t *derived_object(const struct gnn_run_record *run)
                        add(object, "hit_ratio", real_or_null(gnn_record_hit_ratio(&run->counters))) &&
                        add(object, "test_accuracy", real_or_null(gnn_run_test_accuracy(run))) &&
                        add(object, "test_mrr", real_or_null(gnn_run_test_mrr(run)));
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 /* The epochs that count, by number. */
@@ -250,7 +236,7 @@ static json_t *counted_array(const struct gnn_run_record *run)
     bool whole = true;
     for (uint32_t e = 0; e < run->epoch_count && whole; e++)
         whole = !gnn_run_counts_epoch(run, e) || json_array_append_new(array, json_integer(e)) == 0;
-    return if_whole(array, whole);
+    return gnn_json_if_whole(array, whole);
 }
 
 /* The conditions, and the notes on them. */
@@ -275,16 +261,17 @@ static json_t *run_object(const struct gnn_run_record *run, const char *label, c
     write_caption(run, caption, sizeof caption);
     const bool whole =
         add(object, "id", json_integer(run->run_id)) && add(object, "label", gnn_json_text(label)) &&
-        add(object, "caption", gnn_json_text(caption)) && add(object, "run", row_object(&gnn_table_runs, run, hide)) &&
-        add(object, "derived", derived_object(run)) && add(object, "counted", counted_array(run)) &&
-        add(object, "counters", row_object(&gnn_table_counters, &run->counters, hide)) &&
-        add(object, "before", row_object(&gnn_table_counters, &run->before, hide)) &&
+        add(object, "caption", gnn_json_text(caption)) &&
+        add(object, "run", gnn_json_row(&gnn_table_runs, run, hide)) && add(object, "derived", derived_object(run)) &&
+        add(object, "counted", counted_array(run)) &&
+        add(object, "counters", gnn_json_row(&gnn_table_counters, &run->counters, hide)) &&
+        add(object, "before", gnn_json_row(&gnn_table_counters, &run->before, hide)) &&
         add(object, "stages", stage_array(run, hide)) && add(object, "epochs", epoch_columns(run, hide)) &&
         add(object, "figures", hide ? json_object() : figure_columns(run)) &&
         add(object, "config", pairs_object(&run->config, json_object_get(common, "config"))) &&
         add(object, "environment", pairs_object(&run->environment, json_object_get(common, "environment"))) &&
         add(object, "series", series_columns(run, hide, points_max));
-    return if_whole(object, whole);
+    return gnn_json_if_whole(object, whole);
 }
 
 /* json_dump_callback: '<' is written as an escape, so that nothing in a name can end the script element. */

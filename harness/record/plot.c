@@ -2,6 +2,7 @@
 /* From runs to a data file and a script per picture; the drawing is plots/<shape>.gp's. */
 #include "harness/record/plot.h"
 
+#include "harness/base/out_file.h"
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/record/gnuplot.h"
@@ -222,27 +223,6 @@ static const char *missing_word(const struct group *group)
 
 /* ---- files ---- */
 
-static enum gnn_status open_file(const char *dir, const char *base, const char *suffix, FILE **out, struct gnn_err *err)
-{
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, base, suffix);
-    *out = fopen(path, "we");
-    if (*out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
-                        strerror(errno));
-    return GNN_OK;
-}
-
-static enum gnn_status close_file(FILE *file, const char *dir, const char *base, const char *suffix,
-                                  struct gnn_err *err)
-{
-    const bool bad = ferror(file) != 0;
-    if (fclose(file) != 0 || bad)
-        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s/%s.%s: %s", dir, base, suffix,
-                        strerror(errno));
-    return GNN_OK;
-}
-
 static void set_strings(FILE *script, const char *name, const char *const *texts, uint32_t count)
 {
     (void)fprintf(script, "array %s[%u] = [", name, count);
@@ -260,7 +240,7 @@ static enum gnn_status begin_script(const char *dir, const char *base, const cha
     const char *const texts[][2] = {
         {"data", data}, {"base", base}, {"heading", heading}, {"ylabel", ylabel}, {"caption", caption}};
     (void)snprintf(data, sizeof data, "%s.dat", base);
-    GNN_TRY(open_file(dir, base, "gp", out, err));
+    GNN_TRY(gnn_out_file_open(dir, base, "gp", out, err));
     (void)fprintf(*out, "# Edit and run again: gnuplot %s.gp\n", base);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         (void)fprintf(*out, "%s = ", texts[i][0]);
@@ -276,7 +256,7 @@ static enum gnn_status draw_script(FILE *script, const char *drawing, const char
                                    struct gnn_err *err)
 {
     (void)fputs(drawing, script);
-    GNN_TRY(close_file(script, dir, base, "gp", err));
+    GNN_TRY(gnn_out_file_close(script, dir, base, "gp", err));
     return gnn_gnuplot_run(dir, base, err);
 }
 
@@ -331,7 +311,7 @@ static enum gnn_status write_epoch_data(const struct comparison *comparison, con
                                         double *top, struct gnn_err *err)
 {
     FILE *data;
-    GNN_TRY(open_file(dir, "epoch-time", "dat", &data, err));
+    GNN_TRY(gnn_out_file_open(dir, "epoch-time", "dat", &data, err));
     *rows = has_later_epochs(comparison) ? 2 : 1;
     (void)fputs("# group, then of each system: median, least, most, label's height, label; seconds\n", data);
     for (uint32_t row = 0; row < *rows; row++) {
@@ -340,7 +320,7 @@ static enum gnn_status write_epoch_data(const struct comparison *comparison, con
             write_bar(data, &comparison->groups[g], row == 0 ? FIRST_EPOCH : LATER_EPOCHS, top);
         (void)fputc('\n', data);
     }
-    return close_file(data, dir, "epoch-time", "dat", err);
+    return gnn_out_file_close(data, dir, "epoch-time", "dat", err);
 }
 
 static enum gnn_status draw_epoch_time(const struct comparison *comparison, const char *dir, struct gnn_err *err)
@@ -461,7 +441,7 @@ static void place_group(struct split *split, uint32_t first, uint32_t group)
 static enum gnn_status write_split_data(const struct split *split, const char *dir, struct gnn_err *err)
 {
     FILE *data;
-    GNN_TRY(open_file(dir, "stage-split", "dat", &data, err));
+    GNN_TRY(gnn_out_file_open(dir, "stage-split", "dat", &data, err));
     (void)fputs("# position, stage, seconds of one worker per epoch:", data);
     for (int p = 0; p < PARTS; p++)
         if (split->seen[p])
@@ -476,7 +456,7 @@ static enum gnn_status write_split_data(const struct split *split, const char *d
                 (void)fprintf(data, "\t%.9g", split->bars[b].part_s[p]);
         (void)fputc('\n', data);
     }
-    return close_file(data, dir, "stage-split", "dat", err);
+    return gnn_out_file_close(data, dir, "stage-split", "dat", err);
 }
 
 static void write_clusters(FILE *script, const struct comparison *comparison, const struct split *split)

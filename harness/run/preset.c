@@ -145,11 +145,8 @@ static enum gnn_status find_file(const char *name, char *path, size_t path_bytes
 {
     struct gnn_data_dirs found;
     gnn_preset_dirs(&found);
-    for (const char *const *dir = found.dirs; *dir != NULL && strchr(name, '/') == NULL; dir++) {
-        (void)snprintf(path, path_bytes, "%s/%s.ini", *dir, name);
-        if (access(path, F_OK) == 0)
-            return GNN_OK;
-    }
+    if (strchr(name, '/') == NULL && gnn_data_file_find(found.dirs, name, ".ini", path, path_bytes) != NULL)
+        return GNN_OK;
     return not_found(name, found.dirs, err);
 }
 

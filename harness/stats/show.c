@@ -2,6 +2,7 @@
 #include "harness/stats/show.h"
 
 #include "harness/base/data_dirs.h"
+#include "harness/base/out_file.h"
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/record/gnuplot.h"
@@ -246,29 +247,10 @@ enum gnn_status gnn_stats_json(const struct gnn_stats_heading *h, const struct g
 
 /* ---- picture ---- */
 
-static enum gnn_status open_beside(const char *dir, const char *suffix, FILE **out, struct gnn_err *err)
-{
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/caches.%s", dir, suffix);
-    *out = fopen(path, "we");
-    if (*out == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
-                        strerror(errno));
-    return GNN_OK;
-}
-
-static enum gnn_status close_whole(FILE *file, const char *dir, struct gnn_err *err)
-{
-    const bool bad = ferror(file) != 0;
-    if (fclose(file) == 0 && !bad)
-        return GNN_OK;
-    return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s: %s", dir, strerror(errno));
-}
-
 static enum gnn_status write_data(const struct gnn_stats *s, const char *dir, struct gnn_err *err)
 {
     FILE *file;
-    GNN_TRY(open_beside(dir, "dat", &file, err));
+    GNN_TRY(gnn_out_file_open(dir, "caches", "dat", &file, err));
     (void)fputs("# cache, % of the rows; % of the accesses that it catches: best rows, LRU, Belady\n", file);
     for (int i = 0; i < GNN_STATS_SHARES; i++) {
         const double hits[] = {s->hits[i].best, s->hits[i].lru, s->hits[i].belady};
@@ -277,14 +259,14 @@ static enum gnn_status write_data(const struct gnn_stats *s, const char *dir, st
             (void)(isnan(hits[k]) ? fputs("\tNaN", file) : fprintf(file, "\t%.6g", 100 * hits[k]));
         (void)fputs("\n", file);
     }
-    return close_whole(file, dir, err);
+    return gnn_out_file_close(file, dir, "caches", "dat", err);
 }
 
 static enum gnn_status write_script(const struct gnn_stats_heading *h, const struct gnn_stats *s, const char *dir,
                                     struct gnn_err *err)
 {
     FILE *file;
-    GNN_TRY(open_beside(dir, "gp", &file, err));
+    GNN_TRY(gnn_out_file_open(dir, "caches", "gp", &file, err));
     char caption[CAPTION_BYTES], fanout[64], name[GNN_NAME_MAX];
     format_fanout(&h->config->fanout, fanout, sizeof fanout);
     (void)snprintf(
@@ -310,7 +292,7 @@ static enum gnn_status write_script(const struct gnn_stats_heading *h, const str
                 "array colours[3] = [\"#0072B2\", \"#D55E00\", \"#009E73\"]\n",
                 file);
     (void)fputs(lines_gp, file);
-    return close_whole(file, dir, err);
+    return gnn_out_file_close(file, dir, "caches", "gp", err);
 }
 
 enum gnn_status gnn_stats_plot(const struct gnn_stats_heading *heading, const struct gnn_stats *stats, const char *dir,
