@@ -43,6 +43,14 @@ void published_write(const struct place *place, const char *paper, const char *t
     process_write_file(place->dir, name, 0644, "%s", text);
 }
 
+char *figure_file(const char *dir, const char *name, const char *text)
+{
+    char *path = NULL;
+    process_write_file(dir, name, 0644, "%s", text);
+    assert_true(asprintf(&path, "%s/%s", dir, name) > 0);
+    return path;
+}
+
 struct process_result figure_run(const struct place *place, const char *before, const char *words)
 {
     return process_shell("export XDG_DATA_HOME=%s; cd /; %s %s figure %s --db %s --out %s/out", place->dir, before,

@@ -14,6 +14,13 @@ int figures_set_up(void **state);
 void figure_write(const struct place *place, const char *id, const char *text);
 void published_write(const struct place *place, const char *paper, const char *text);
 
+/* The first line of a file of published values. */
+#define PUBLISHED_HEADING                                                                                              \
+    "figure_id,system,variant,dataset,model,parameter,metric,value,unit,baseline,relation,source\n"
+
+/* Writes dir/NAME. Returns its path; to be freed. */
+char *figure_file(const char *dir, const char *name, const char *text);
+
 /* Runs `oocgnn figure WORDS` in /, so that nothing relative is found; records go to place's database, pictures to
  * dir/out. before: what stands in front of the command, "timeout 1" or "PATH=x"; "" nothing. */
 struct process_result figure_run(const struct place *place, const char *before, const char *words);

@@ -179,3 +179,16 @@ void process_remove_tree(const char *path)
 {
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+int process_dir_set_up(void **state)
+{
+    *state = process_temp_dir();
+    return *state == NULL ? -1 : 0;
+}
+
+int process_dir_tear_down(void **state)
+{
+    process_remove_tree(*state);
+    free(*state);
+    return 0;
+}

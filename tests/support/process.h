@@ -35,6 +35,9 @@ const char *process_program(void);
 /* A fresh directory under $TMPDIR or /tmp (mkdtemp); process_remove_tree deletes it with everything inside. */
 char *process_temp_dir(void);
 void process_remove_tree(const char *path);
+/* cmocka's set-up and tear-down of such a directory, whose path is the state. */
+int process_dir_set_up(void **state);
+int process_dir_tear_down(void **state);
 
 /* Writes dir/name, with this mode whatever the umask; fails the test when it cannot. */
 void process_write_file(const char *dir, const char *name, mode_t mode, const char *format, ...)

@@ -294,29 +294,16 @@ static void limits_are_large_enough(void **state)
     }
 }
 
-static int make_dir(void **state)
-{
-    *state = process_temp_dir();
-    return *state == NULL;
-}
-
-static int remove_dir(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(rows_are_configurations, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(other_keys_are_columns, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(values_over_a_key_are_pooled, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(the_best_is_shown, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(many_values_of_x_share_names, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(limits_are_large_enough, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_configurations, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(other_keys_are_columns, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(values_over_a_key_are_pooled, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(the_best_is_shown, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(many_values_of_x_share_names, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(limits_are_large_enough, process_dir_set_up, process_dir_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

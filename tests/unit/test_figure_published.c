@@ -21,19 +21,6 @@
 
 enum { SCALE = 100 };
 
-static int make_dir(void **state)
-{
-    *state = process_temp_dir();
-    return *state == NULL ? -1 : 0;
-}
-
-static int remove_dir(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
-
 static void the_unit_says_what_shrinks(void **state)
 {
     (void)state;
@@ -209,10 +196,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_unit_says_what_shrinks),
-        cmocka_unit_test_setup_teardown(a_table_has_what_is_printed, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_table_across_has_it_too, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_csv_file_has_both, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_picture_has_what_the_paper_alone_has, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_table_has_what_is_printed, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(a_table_across_has_it_too, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(a_csv_file_has_both, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(a_picture_has_what_the_paper_alone_has, process_dir_set_up,
+                                        process_dir_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

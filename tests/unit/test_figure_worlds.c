@@ -20,21 +20,8 @@
 
 #include <cmocka.h>
 
-static int make_dir(void **state)
-{
-    *state = process_temp_dir();
-    return *state == NULL ? -1 : 0;
-}
-
-static int remove_dir(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
-
 #define RUNS                                                                                                           \
-    "[global]\nworld = measured, simulated\nprofile = gnndrive-paper\ncosts = released\ncompute = cpu\n"              \
+    "[global]\nworld = measured, simulated\nprofile = gnndrive-paper\ncosts = released\ncompute = cpu\n"               \
     "dataset = twitter\n[A]\nsystem = gnndrive, pygplus\nmemory = 12800G\n"
 #define ABOUT                                                                                                          \
     "[figure]\npaper = p\nplace = Figure 1\ntitle = t\nchart = bars\nx = system\nfacets = memory, world\n"             \
@@ -195,11 +182,11 @@ static void mistakes_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_case_has_both_worlds, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(ratios_are_to_the_base, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_picture_shows_ratios, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(predicates_compare_the_worlds, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_case_has_both_worlds, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(ratios_are_to_the_base, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(a_picture_shows_ratios, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(predicates_compare_the_worlds, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, process_dir_set_up, process_dir_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

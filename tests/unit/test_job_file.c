@@ -95,19 +95,6 @@ static void ranges_that_are_none_are_refused(void **state)
 
 /* ---- files ---- */
 
-static int make_dir(void **state)
-{
-    *state = process_temp_dir();
-    return *state == NULL;
-}
-
-static int remove_dir(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
-
 static struct gnn_job *open_job(const char *dir, const struct gnn_job_options *options)
 {
     char path[700];
@@ -335,11 +322,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_run_through_lists_and_ranges),
         cmocka_unit_test(ranges_that_are_none_are_refused),
-        cmocka_unit_test_setup_teardown(a_grid_is_every_combination, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(files_include_files, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(what_cannot_be_run_is_kept_where_asked, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(repetitions_are_interleaved, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_grid_is_every_combination, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(files_include_files, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_run_is_kept_where_asked, process_dir_set_up,
+                                        process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(repetitions_are_interleaved, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test(identity_sees_every_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
