@@ -2,6 +2,7 @@
 #include "harness/base/plain_text.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,4 +126,18 @@ uint32_t gnn_text_wrap(char *text, size_t most)
         }
     }
     return gnn_text_lines(text);
+}
+
+void gnn_text_list(char *text, size_t text_bytes, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    assert(used < text_bytes);
+    if (used > 0)
+        used += (size_t)snprintf(text + used, text_bytes - used, ", ");
+    if (used >= text_bytes)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text + used, text_bytes - used, format, args);
+    va_end(args);
 }

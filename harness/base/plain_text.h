@@ -27,6 +27,9 @@ enum { GNN_SHORT_NUMBER_BYTES = 32 };
  * returned unchanged. */
 const char *gnn_text_short_number(const char *value, char out[GNN_SHORT_NUMBER_BYTES]);
 
+/* Appends to a list of parts with commas between them, in text_bytes bytes. What does not fit is cut. */
+void gnn_text_list(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Breaks a text at blanks, so that no line has more than `most` characters unless a word has. Returns the number of
  * lines. */
 uint32_t gnn_text_wrap(char *text, size_t most);

@@ -48,16 +48,15 @@ static void put_points(const struct gnn_csv *csv, const char *paper, const struc
 static void put_script(const struct gnn_words *methods, const char *title, const char *base,
                        const struct range *published, const struct range *ours, FILE *script)
 {
-    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\nbase = ", base);
-    gnn_gnuplot_string(script, base);
-    (void)fputs("\nheading = ", script);
-    gnn_gnuplot_string(script, title);
-    (void)fprintf(script, "\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\nseries = %u\narray names[%u]\n",
+    char name[32];
+    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", base);
+    gnn_gnuplot_set(script, "base", base);
+    gnn_gnuplot_set(script, "heading", title);
+    (void)fprintf(script, "left = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\nseries = %u\narray names[%u]\n",
                   published->least, published->most, ours->least, ours->most, methods->count, methods->count);
     for (uint32_t m = 0; m < methods->count; m++) {
-        (void)fprintf(script, "names[%u] = ", m + 1);
-        gnn_gnuplot_string(script, methods->of[m]);
-        (void)fputc('\n', script);
+        (void)snprintf(name, sizeof name, "names[%u]", m + 1);
+        gnn_gnuplot_set(script, name, methods->of[m]);
     }
     (void)fputs(ratios_gp, script);
 }

@@ -194,15 +194,13 @@ static bool says_nothing(const char *value)
 
 static void name_panel(const struct gnn_paper_figure *figure, const uint32_t *at, char *name, size_t name_bytes)
 {
-    size_t used = 0;
     name[0] = '\0';
-    for (uint32_t a = 1; a < figure->axis_count && used < name_bytes; a++) {
+    for (uint32_t a = 1; a < figure->axis_count; a++) {
         const struct gnn_axis *const axis = &figure->axes[a];
         const char *const value = axis->values[at[a]];
         const bool named = says_nothing(value);
         if (axis->count > 1)
-            used += (size_t)snprintf(name + used, name_bytes - used, "%s%s%s%s", used == 0 ? "" : ", ",
-                                     named ? axis->key : "", named ? "=" : "", value);
+            gnn_text_list(name, name_bytes, "%s%s%s", named ? axis->key : "", named ? "=" : "", value);
     }
 }
 
@@ -394,13 +392,6 @@ static enum gnn_status put_data(const struct gnn_paper_figure *figure, int shape
     return GNN_OK;
 }
 
-static void put_text(FILE *script, const char *name, const char *text)
-{
-    (void)fprintf(script, "%s = ", name);
-    gnn_gnuplot_string(script, text);
-    (void)fputc('\n', script);
-}
-
 /* How many places the x axis has: classes, or values of x. */
 static uint32_t tic_count(const struct gnn_paper_figure *figure, int shape)
 {
@@ -485,7 +476,7 @@ static void put_series(const struct gnn_paper_figure *figure, FILE *script)
     for (uint32_t s = 0, i = 0; s < figure->series_count; s++)
         if (is_shown(figure, s)) {
             (void)snprintf(name, sizeof name, "names[%u]", ++i);
-            put_text(script, name, figure->series[s].name);
+            gnn_gnuplot_set(script, name, figure->series[s].name);
         }
     gnn_styles_choose(places, shown, styles);
     gnn_styles_write(styles, shown, script);
@@ -498,7 +489,7 @@ static void put_panels(const struct gnn_paper_figure *figure, int shape, const s
                   panels->count, panel_columns(figure, panels), tic_count(figure, shape), panels->count, panels->count);
     for (uint32_t p = 0; p < panels->count; p++) {
         (void)snprintf(name, sizeof name, "panel_names[%u]", p + 1);
-        put_text(script, name, panels->names[p]);
+        gnn_gnuplot_set(script, name, panels->names[p]);
         const bool own = strcmp(figure->about.own_axis, "yes") == 0 && panels->tops[p] > 0;
         (void)fprintf(script, "tops[%u] = %s%.9g\n", p + 1, own ? "" : "top * ",
                       own ? headroom * panels->tops[p] : 1.0);
@@ -513,19 +504,19 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     const double least = panels->range.least > 0 ? panels->range.least : most / 10;
     (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", figure->file);
     (void)snprintf(data, sizeof data, "%s.dat", figure->file);
-    put_text(script, "data", data);
-    put_text(script, "base", figure->file);
+    gnn_gnuplot_set(script, "data", data);
+    gnn_gnuplot_set(script, "base", figure->file);
     (void)snprintf(text, sizeof text, "%s%s%s", figure->own ? "" : figure->id, figure->own ? "" : ": ",
                    figure->about.title);
-    put_text(script, "heading", text);
+    gnn_gnuplot_set(script, "heading", text);
     gnn_figure_caption(figure, text, sizeof text);
     const uint32_t lines = wrap(figure, panels, text);
-    put_text(script, "caption", text);
-    put_text(script, "xlabel", figure->about.x_label);
-    put_text(script, "ylabel", figure->about.y_label);
+    gnn_gnuplot_set(script, "caption", text);
+    gnn_gnuplot_set(script, "xlabel", figure->about.x_label);
+    gnn_gnuplot_set(script, "ylabel", figure->about.y_label);
     const uint32_t divisor = gnn_figure_published_divisor(figure, 0);
     (void)snprintf(text, sizeof text, divisor > 1 ? "published / %u" : "published", divisor);
-    put_text(script, "published_name", text);
+    gnn_gnuplot_set(script, "published_name", text);
     (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\ndrawn = %d\n",
                   logarithmic ? 1 : 0, logarithmic ? least / 1.5 : 0, logarithmic ? most * 1.5 : most * headroom,
                   panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);

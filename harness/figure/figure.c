@@ -3,6 +3,7 @@
 
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
@@ -335,14 +336,6 @@ static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const s
                                    : "`oocgnn run --help` has the options, `oocgnn list params SYSTEM` the parameters");
 }
 
-/* Notes it for the caption, as far as there is room. */
-static void note_put_over(struct gnn_paper_figure *figure, const struct gnn_kv *fix)
-{
-    const size_t at = strlen(figure->put_over);
-    (void)snprintf(figure->put_over + at, sizeof figure->put_over - at, "%s%s=%s", at > 0 ? ", " : "", fix->key,
-                   fix->value);
-}
-
 /* Puts what is fixed among the overrides, but for values that cells of the file have; a key that nothing reads is
  * refused. */
 static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
@@ -357,7 +350,7 @@ static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gn
         GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
         if (are_of(as_it_is, key, &values))
             continue;
-        note_put_over(figure, &fix->items[i]);
+        gnn_text_list(figure->put_over, sizeof figure->put_over, "%s=%s", key, fix->items[i].value);
         GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
     }
     return GNN_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/predicate.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 #include "harness/figure/predicate_nodes.h"
 #include "harness/record/summary.h"
@@ -379,12 +380,10 @@ static struct term judge_shape(const struct reckoning *r, const uint32_t *at, co
 static void tell_where(const struct gnn_value_source *source, const bool *is_free, const uint32_t *at, char *text,
                        size_t text_bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
     for (uint32_t a = 0; a < source->axis_count; a++)
-        if (is_free[a] && source->axes[a].count > 1 && used < text_bytes)
-            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s=%s", used == 0 ? "" : ", ",
-                                     source->axes[a].key, source->axes[a].values[at[a]]);
+        if (is_free[a] && source->axes[a].count > 1)
+            gnn_text_list(text, text_bytes, "%s=%s", source->axes[a].key, source->axes[a].values[at[a]]);
 }
 
 static void count(struct gnn_outcome *out, const struct term *whole, bool holds)

@@ -30,6 +30,13 @@ void gnn_gnuplot_string(FILE *script, const char *text)
     (void)fputc('"', script);
 }
 
+void gnn_gnuplot_set(FILE *script, const char *name, const char *text)
+{
+    (void)fprintf(script, "%s = ", name);
+    gnn_gnuplot_string(script, text);
+    (void)fputc('\n', script);
+}
+
 /* In the child. */
 static void become_gnuplot(const char *dir, const char *script, int complain_fd)
 {

@@ -12,6 +12,9 @@
  * \n. */
 void gnn_gnuplot_string(FILE *script, const char *text);
 
+/* Writes a line that sets a variable of the script to a text. */
+void gnn_gnuplot_set(FILE *script, const char *name, const char *text);
+
 /* Runs gnuplot on dir/base.gp inside dir, and checks that it made base.png and base.svg. GNN_ENOTSUP: gnuplot is not
  * installed. GNN_EFORMAT: it failed; the message has its first complaint. */
 GNN_MUST_CHECK enum gnn_status gnn_gnuplot_run(const char *dir, const char *base, struct gnn_err *err);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/record/notes.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/record/summary.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,31 +83,15 @@ void gnn_trust_add_spread(struct gnn_trust *trust, const struct gnn_run_record *
     trust->spread_pct = fmax(trust->spread_pct, gnn_runs_spread_pct(runs, count));
 }
 
-static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* Appends a part. */
-static void say(char *text, size_t text_bytes, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    assert(used < text_bytes);
-    if (used > 0)
-        used += (size_t)snprintf(text + used, text_bytes - used, ", ");
-    if (used >= text_bytes)
-        return;
-    va_start(args, format);
-    (void)vsnprintf(text + used, text_bytes - used, format, args);
-    va_end(args);
-}
-
 static void say_load(const struct gnn_trust *t, const char *most, char *text, size_t text_bytes)
 {
-    say(text, text_bytes, "load %s%.1f on %.0f core%s at the start", most, t->load, t->cores, t->cores == 1 ? "" : "s");
+    gnn_text_list(text, text_bytes, "load %s%.1f on %.0f core%s at the start", most, t->load, t->cores,
+                  t->cores == 1 ? "" : "s");
 }
 
 static void say_queue(const struct gnn_trust *t, const char *most, char *text, size_t text_bytes)
 {
-    say(text, text_bytes, "workers waited for a core %s%.3g %% of their time", most, t->queued_pct);
+    gnn_text_list(text, text_bytes, "workers waited for a core %s%.3g %% of their time", most, t->queued_pct);
 }
 
 bool gnn_trust_text(const struct gnn_trust *t, char *text, size_t text_bytes)
@@ -120,7 +103,8 @@ bool gnn_trust_text(const struct gnn_trust *t, char *text, size_t text_bytes)
     if (t->queued_pct > GNN_NOTE_QUEUED_PCT)
         say_queue(t, most, text, text_bytes);
     if (t->spread_pct > GNN_NOTE_SPREAD_PCT)
-        say(text, text_bytes, "epoch times of repetitions spread by %s%.3g %% of their median", most, t->spread_pct);
+        gnn_text_list(text, text_bytes, "epoch times of repetitions spread by %s%.3g %% of their median", most,
+                      t->spread_pct);
     return text[0] != '\0';
 }
 

@@ -242,11 +242,8 @@ static enum gnn_status begin_script(const char *dir, const char *base, const cha
     (void)snprintf(data, sizeof data, "%s.dat", base);
     GNN_TRY(gnn_out_file_open(dir, base, "gp", out, err));
     (void)fprintf(*out, "# Edit and run again: gnuplot %s.gp\n", base);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        (void)fprintf(*out, "%s = ", texts[i][0]);
-        gnn_gnuplot_string(*out, texts[i][1]);
-        (void)fputc('\n', *out);
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        gnn_gnuplot_set(*out, texts[i][0], texts[i][1]);
     (void)fprintf(*out, "top = %.9g\ncaption_lines = %u\n", top, gnn_text_lines(caption));
     return GNN_OK;
 }

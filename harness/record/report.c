@@ -129,9 +129,7 @@ static void print_io(const struct gnn_run_record *runs, uint32_t count, enum gnn
         set_io_row(&grid, &runs[i], &runs[i].before, "before the first epoch", true);
         set_io_row(&grid, &runs[i], &runs[i].counters, "sum over the epochs", false);
     }
-    (void)fputs("\nReads and writes: of the device, and as requested\n\n", out);
-    gnn_text_grid_print(&grid, style, out);
-    gnn_text_grid_close(&grid);
+    gnn_text_grid_finish(&grid, "Reads and writes: of the device, and as requested", style, out);
 }
 
 /* ---- stages: how one worker's time per epoch splits ---- */
@@ -198,11 +196,7 @@ void gnn_report_stages(const struct gnn_run_record *runs, uint32_t count, enum g
             set_stage_row(&grid, &runs[i], &sums[s], s == 0);
         set_gpu_rows(&grid, &runs[i]);
     }
-    if (grid.rows_used > 1) {
-        (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);
-        gnn_text_grid_print(&grid, style, out);
-    }
-    gnn_text_grid_close(&grid);
+    gnn_text_grid_finish(&grid, "Stages: time of one worker in an epoch, and what it went into", style, out);
 }
 
 /* ---- the GPU ---- */
@@ -242,11 +236,8 @@ static void print_gpu(const struct gnn_run_record *runs, uint32_t count, enum gn
     for (uint32_t i = 0; i < count; i++)
         if (gnn_run_gpu_busy(&runs[i], &busy_ns, &wall_ns))
             set_gpu_line(&grid, &runs[i], busy_ns, wall_ns);
-    if (grid.rows_used > 1) {
-        (void)fputs("\nGPU: mean of an epoch; the device's time for copies is summed over its lanes\n\n", out);
-        gnn_text_grid_print(&grid, style, out);
-    }
-    gnn_text_grid_close(&grid);
+    gnn_text_grid_finish(&grid, "GPU: mean of an epoch; the device's time for copies is summed over its lanes", style,
+                         out);
 }
 
 /* ---- distributions: of the last epoch's mini-batches, reads, requests ---- */
@@ -312,11 +303,8 @@ static void print_distributions(const struct gnn_run_record *runs, uint32_t coun
                 set_distribution_row(&grid, &runs[i], base, as, grid.rows_used == before);
         }
     }
-    if (grid.rows_used > 1) {
-        (void)fputs("\nPercentiles, last epoch (time between mini-batches, read latency, request size)\n\n", out);
-        gnn_text_grid_print(&grid, style, out);
-    }
-    gnn_text_grid_close(&grid);
+    gnn_text_grid_finish(&grid, "Percentiles, last epoch (time between mini-batches, read latency, request size)",
+                         style, out);
 }
 
 /* ---- notes ---- */

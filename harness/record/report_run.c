@@ -6,9 +6,7 @@
 #include "harness/record/report_cells.h"
 #include "harness/record/summary.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 enum { SUMMARY_COLUMNS = 100, SUMMARY_INDENT = 18 };
@@ -107,44 +105,30 @@ static void print_epochs(const struct gnn_run_record *run, FILE *out)
     print_line("epoch time", text, out);
 }
 
-/* Appends to a line, with a comma where there is something already. */
-static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void say(char *text, size_t text_bytes, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    if (used > 0)
-        used += (size_t)snprintf(text + used, text_bytes - used, ", ");
-    va_start(args, format);
-    (void)vsnprintf(text + used, text_bytes - used, format, args);
-    va_end(args);
-}
-
 /* Reads and writes, of the device and as requested: what is known. Requests and writes are left out if there were
  * none. */
 static void say_io(const struct gnn_record_counters *c, char *text, size_t text_bytes)
 {
     char bytes[TEXT_BYTES], count[TEXT_BYTES];
     if (c->device_read_bytes != GNN_UNKNOWN)
-        say(text, text_bytes, "device reads %s in %s requests", bytes_text(c->device_read_bytes, bytes),
-            count_text(c->device_read_ios, count));
+        gnn_text_list(text, text_bytes, "device reads %s in %s requests", bytes_text(c->device_read_bytes, bytes),
+                      count_text(c->device_read_ios, count));
     if (c->device_write_bytes != GNN_UNKNOWN && c->device_write_bytes > 0)
-        say(text, text_bytes, "device writes %s", bytes_text(c->device_write_bytes, bytes));
+        gnn_text_list(text, text_bytes, "device writes %s", bytes_text(c->device_write_bytes, bytes));
     if (c->requested_bytes != GNN_UNKNOWN && c->requested_bytes > 0)
-        say(text, text_bytes, "requested %s in %s reads", bytes_text(c->requested_bytes, bytes),
-            count_text(c->requested_ios, count));
+        gnn_text_list(text, text_bytes, "requested %s in %s reads", bytes_text(c->requested_bytes, bytes),
+                      count_text(c->requested_ios, count));
     if (c->requested_write_bytes != GNN_UNKNOWN && c->requested_write_bytes > 0)
-        say(text, text_bytes, "requested %s in %s writes", bytes_text(c->requested_write_bytes, bytes),
-            count_text(c->requested_write_ios, count));
+        gnn_text_list(text, text_bytes, "requested %s in %s writes", bytes_text(c->requested_write_bytes, bytes),
+                      count_text(c->requested_write_ios, count));
 }
 
 static void print_io(const struct gnn_run_record *run, FILE *out)
 {
     char text[512] = "", time[TEXT_BYTES];
     if (run->before.elapsed_ns != GNN_UNKNOWN && !gnn_run_withholds_times(run)) {
-        say(text, sizeof text, "%s s", time_text(run->before.elapsed_ns, time));
-        say(text, sizeof text, "CPU time %s s", time_text(run->before.cpu_ns, time));
+        gnn_text_list(text, sizeof text, "%s s", time_text(run->before.elapsed_ns, time));
+        gnn_text_list(text, sizeof text, "CPU time %s s", time_text(run->before.cpu_ns, time));
     }
     say_io(&run->before, text, sizeof text);
     if (text[0] != '\0')
@@ -191,15 +175,13 @@ static void print_learned(const struct gnn_run_record *run, FILE *out)
     char text[256], few[TEXT_BYTES];
     const double loss = run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].loss : (double)NAN;
     const double mrr = gnn_run_test_mrr(run), accuracy = gnn_run_test_accuracy(run);
-    size_t used = 0;
     text[0] = '\0';
     if (isfinite(loss))
-        used += (size_t)snprintf(text, sizeof text, "loss %.4f", loss);
+        gnn_text_list(text, sizeof text, "loss %.4f", loss);
     if (isfinite(mrr))
-        (void)snprintf(text + used, sizeof text - used, "%stest MRR %.4f", used > 0 ? ", " : "", mrr);
+        gnn_text_list(text, sizeof text, "test MRR %.4f", mrr);
     else if (isfinite(accuracy))
-        (void)snprintf(text + used, sizeof text - used, "%stest accuracy %.2f %%%s", used > 0 ? ", " : "",
-                       100.0 * accuracy, few_test_nodes(run, few));
+        gnn_text_list(text, sizeof text, "test accuracy %.2f %%%s", 100.0 * accuracy, few_test_nodes(run, few));
     if (text[0] != '\0')
         print_line("training", text, out);
 }
@@ -208,15 +190,13 @@ static void print_shares(const struct gnn_run_record *run, FILE *out)
 {
     char text[128], pct[TEXT_BYTES];
     const double wait_pct = gnn_run_io_wait_pct(run), cpu_pct = gnn_run_cpu_pct(run);
-    size_t used = 0;
     text[0] = '\0';
     if (gnn_run_withholds_times(run))
         return;
     if (isfinite(wait_pct))
-        used = (size_t)snprintf(text, sizeof text, "I/O wait %s %% of the workers' time", pct_text(wait_pct, "1", pct));
+        gnn_text_list(text, sizeof text, "I/O wait %s %% of the workers' time", pct_text(wait_pct, "1", pct));
     if (isfinite(cpu_pct))
-        (void)snprintf(text + used, sizeof text - used, "%sCPU %s %%", used > 0 ? ", " : "",
-                       pct_text(cpu_pct, "1", pct));
+        gnn_text_list(text, sizeof text, "CPU %s %%", pct_text(cpu_pct, "1", pct));
     if (text[0] != '\0')
         print_line("time", text, out);
 }

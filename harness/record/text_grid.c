@@ -114,3 +114,12 @@ void gnn_text_grid_print(const struct gnn_text_grid *grid, enum gnn_report_style
             print_rule(grid, markdown, out);
     }
 }
+
+void gnn_text_grid_finish(struct gnn_text_grid *grid, const char *title, enum gnn_report_style style, FILE *out)
+{
+    if (grid->rows_used > 1) {
+        (void)fprintf(out, "\n%s\n\n", title);
+        gnn_text_grid_print(grid, style, out);
+    }
+    gnn_text_grid_close(grid);
+}

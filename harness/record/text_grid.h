@@ -28,4 +28,7 @@ void gnn_text_grid_set(struct gnn_text_grid *grid, uint32_t column, const char *
 
 void gnn_text_grid_print(const struct gnn_text_grid *grid, enum gnn_report_style style, FILE *out);
 
+/* Prints the title and the table, unless it has no rows, and closes it. */
+void gnn_text_grid_finish(struct gnn_text_grid *grid, const char *title, enum gnn_report_style style, FILE *out);
+
 #endif

@@ -283,11 +283,8 @@ static enum gnn_status write_script(const struct gnn_stats_heading *h, const str
                                     {"ylabel", "% of the accesses"},
                                     {"caption", caption}};
     (void)fputs("# Edit and run again: gnuplot caches.gp\n", file);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        (void)fprintf(file, "%s = ", texts[i][0]);
-        gnn_gnuplot_string(file, texts[i][1]);
-        (void)fputc('\n', file);
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        gnn_gnuplot_set(file, texts[i][0], texts[i][1]);
     (void)fputs("series = 3\narray names[3] = [\"best rows\", \"LRU\", \"Belady\"]\n"
                 "array colours[3] = [\"#0072B2\", \"#D55E00\", \"#009E73\"]\n",
                 file);
