@@ -22,6 +22,14 @@ static inline bool gnn_words_has(const struct gnn_words *words, const char *word
     return false;
 }
 
+/* Returns whether a list that ends with NULL has the word. */
+static inline bool gnn_list_has(const char *const *list, const char *word)
+{
+    while (*list != NULL && strcmp(*list, word) != 0)
+        list++;
+    return *list != NULL;
+}
+
 /* Adds the word unless the list is full. */
 static inline void gnn_words_add(struct gnn_words *words, const char *word)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/cli/where.h"
 
+#include "harness/base/words.h"
 #include "harness/record/series.h"
 #include "harness/run/config.h"
 #include "harness/run/sweep/grid.h"
@@ -9,14 +10,6 @@
 #include <string.h>
 
 enum { VALUES_BYTES = 4 * GNN_TEXT_MAX };
-
-static bool is_fact(const char *key)
-{
-    for (const char *const *fact = gnn_run_facts; *fact != NULL; fact++)
-        if (strcmp(*fact, key) == 0)
-            return true;
-    return false;
-}
 
 /* Fails with names that are similar to that of an option that does not exist. */
 static enum gnn_status no_option(const char *name, struct gnn_err *err)
@@ -57,7 +50,7 @@ static enum gnn_status recorded_text(const char *what, const char *name, const c
 {
     struct gnn_err cause = {0};
     (void)snprintf(text, GNN_TEXT_MAX, "%s", value != NULL ? value : "");
-    if (is_fact(name) || (value == NULL && gnn_grid_option(name) != NULL))
+    if (gnn_list_has(gnn_run_facts, name) || (value == NULL && gnn_grid_option(name) != NULL))
         return GNN_OK;
     const enum gnn_status status = format(name, value != NULL ? value : "", text, &cause);
     if (status != GNN_OK)

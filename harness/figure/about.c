@@ -2,6 +2,7 @@
 /* The section [figure] of a figure's file. */
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
+#include "harness/base/words.h"
 #include "harness/figure/figure.h"
 
 #include <stdio.h>
@@ -46,9 +47,7 @@ static enum gnn_status take_about(const struct gnn_ini *ini, const struct gnn_in
 
 static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_figure_about *about, struct gnn_err *err)
 {
-    bool drawn = about->missing[0] != '\0';
-    for (const char *const *chart = gnn_figure_charts; *chart != NULL; chart++)
-        drawn = drawn || strcmp(*chart, about->chart) == 0;
+    const bool drawn = about->missing[0] != '\0' || gnn_list_has(gnn_figure_charts, about->chart);
     if (about->title[0] == '\0' || (about->paper[0] == '\0') != (about->place[0] == '\0'))
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] needs a title, and for a figure of a paper paper and place",
                         gnn_ini_name(ini));

@@ -5,6 +5,7 @@
 #include "harness/base/near_miss.h"
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/base/words.h"
 #include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
@@ -129,10 +130,7 @@ static enum gnn_status read_series(struct gnn_paper_figure *figure, const struct
     for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++) {
         const struct gnn_ini_section *const section = gnn_ini_section(ini, i);
         const struct gnn_ini_entry *const published = gnn_ini_find(section, "published");
-        bool other = false;
-        for (const char *const *name = other_sections; *name != NULL; name++)
-            other = other || strcmp(*name, section->name) == 0;
-        if (!other)
+        if (!gnn_list_has(other_sections, section->name))
             GNN_TRY(add_series(figure, section->name, published != NULL ? published->value : "", &number, err));
     }
     return GNN_OK;

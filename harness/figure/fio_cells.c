@@ -5,6 +5,7 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
+#include "harness/base/words.h"
 #include "harness/fio/fio.h"
 #include "harness/measure/device.h"
 #include "harness/measure/environment.h"
@@ -28,10 +29,7 @@ enum { PATH_BYTES = 1024, FILE_STEP_BYTES = 1 << 20 /* what it is written in */,
 static bool is_own_key(const char *key)
 {
     static const char *const own_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
-    const char *const *own = own_keys;
-    while (*own != NULL && strcmp(*own, key) != 0)
-        own++;
-    return *own != NULL;
+    return gnn_list_has(own_keys, key);
 }
 
 static enum gnn_status divide(struct gnn_job_cell *cell, const char *key, uint32_t divisor, struct gnn_err *err)

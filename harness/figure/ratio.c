@@ -2,6 +2,7 @@
 #include "harness/figure/ratio.h"
 
 #include "harness/base/grow.h"
+#include "harness/base/words.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/values.h"
 #include "harness/record/summary.h"
@@ -24,14 +25,6 @@ struct side {
     bool as_factor;     /* one of them is printed as a factor */
 };
 
-static bool is_among(const char *word, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strcmp(*words, word) == 0)
-            return true;
-    return false;
-}
-
 /* The row that prints a number for the figure as a result; NULL: none does, or as a setting or a bound. */
 static const struct gnn_published_row *find_printed(const struct gnn_paper_figure *figure, double number)
 {
@@ -41,7 +34,7 @@ static const struct gnn_published_row *find_printed(const struct gnn_paper_figur
         const struct gnn_published_row *const row = &figure->published.rows[i];
         const double value = gnn_published_value(row);
         if (gnn_figure_prints(figure, row) && isfinite(value) && fabs(value - number) <= 1e-9 * fabs(number) &&
-            is_among(row->relation, relations) && is_among(row->unit, units))
+            gnn_list_has(relations, row->relation) && gnn_list_has(units, row->unit))
             return row;
     }
     return NULL;

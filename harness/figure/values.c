@@ -204,6 +204,12 @@ static void add_cell(const struct gnn_paper_figure *figure, const char *metric, 
     pool->word = word != NULL ? word : found == GNN_VALUE_MISSING ? "unknown" : "-";
 }
 
+static struct gnn_figure_value known_value(double value)
+{
+    return (struct gnn_figure_value){
+        .state = GNN_VALUE_KNOWN, .median = value, .least = value, .most = value, .runs = 1, .word = ""};
+}
+
 /* The median of the values, their mean, or how many runs there are. */
 static struct gnn_figure_value summarise(const struct gnn_paper_figure *figure, const char *metric, struct pool *pool)
 {
@@ -214,8 +220,7 @@ static struct gnn_figure_value summarise(const struct gnn_paper_figure *figure, 
     for (uint32_t i = 0; i < pool->count; i++)
         sum += pool->values[i];
     if (strcmp(metric, GNN_METRIC_RUNS) == 0)
-        return (struct gnn_figure_value){
-            .state = GNN_VALUE_KNOWN, .median = sum, .least = sum, .most = sum, .runs = 1, .word = ""};
+        return known_value(sum);
     if (figure->about.average[0] != '\0' && !gnn_figure_shows_best(&figure->about))
         median = sum / pool->count;
     return (struct gnn_figure_value){.state = GNN_VALUE_KNOWN,
@@ -304,11 +309,8 @@ static struct gnn_figure_value until_target(const struct gnn_paper_figure *figur
     const double target_pct = strtod(figure->about.target, NULL);
     const bool known = gnn_figure_progress_begin(&progress, figure, series, at);
     while (known && gnn_figure_progress_next(&progress))
-        if (progress.accuracy_pct >= target_pct) {
-            const double value = seconds ? progress.seconds : progress.epochs;
-            return (struct gnn_figure_value){
-                .state = GNN_VALUE_KNOWN, .median = value, .least = value, .most = value, .runs = 1, .word = ""};
-        }
+        if (progress.accuracy_pct >= target_pct)
+            return known_value(seconds ? progress.seconds : progress.epochs);
     return (struct gnn_figure_value){.state = known ? GNN_VALUE_WORD : GNN_VALUE_MISSING,
                                      .word = known ? "not reached" : "not run"};
 }
