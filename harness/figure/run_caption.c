@@ -84,11 +84,13 @@ enum gnn_status gnn_run_caption_write(struct gnn_paper_figure *figure, const str
                                       struct gnn_err *err)
 {
     static const char *const parts[][3] = {
-        {"world", "", " world"},      {"profile", "profile ", ""}, {"dataset", "", ""},
-        {"scale", "scale ", ""},      {"system", "", ""},          {"memory", "memory limit ", ""},
-        {"dim", "dim ", ""},          {"model", "", ""},           {"batch", "batch ", ""},
-        {"cold", "cold start: ", ""}, {"fanout", "fan-out ", ""},  {"hidden", "hidden ", ""},
-        {"compute", "compute ", ""},
+        {"world", "", " world"},      {"profile", "profile ", ""},
+        {"costs", "costs ", ""},      {"compute", "compute ", ""},
+        {"dataset", "", ""},          {"scale", "scale ", ""},
+        {"system", "", ""},           {"memory", "memory limit ", ""},
+        {"dim", "dim ", ""},          {"model", "", ""},
+        {"batch", "batch ", ""},      {"fanout", "fan-out ", ""},
+        {"cold", "cold start: ", ""}, {"hidden", "hidden ", ""},
     };
     char tail[GNN_FIGURE_LINE] = "", *const text = figure->caption;
     const char *const memory = place_of(figure, request, "memory");

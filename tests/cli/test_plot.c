@@ -178,7 +178,7 @@ static void repetitions_are_a_median_and_a_range(void **state)
            PARTS("| pygplus | 10 | 7.2 (6.6 to 7.8) | 4.8 (4.4 to 5.2) | 2.4 (2.2 to 2.6) |",
                  "| ginex | 25 | OOM | 14.4 (13.2 to 15.6) | ", "| pygplus | 25 | OOT | ",
                  "* ginex (2 configurations): the run needs about 68.0 MiB, the memory limit is 32.0 MiB",
-                 "Measured world, papers100m, scale 1/100, dim 128, sage, cold start: yes, hidden 256; "
+                 "Measured world, compute cpu, papers100m, scale 1/100, dim 128, sage, fan-out 10,10,10; "
                  "memory limits: see x axis. Median and range of 3 runs. OOM: out of memory. OOT: timeout. "
                  "Build 0123456789ab.\n",
                  "/out/epoch_s-reads-over-memory."));
@@ -260,10 +260,12 @@ static void what_else_differs_is_named(void **state)
     put(db, "gnndrive", 0, 1, 4, GNN_RUN_OK, PAIRS("batch=8", "dim=512", "lr=0.1", "profile=fast"));
     put(db, "gnndrive", 4096, 1, 5, GNN_RUN_INVALID, PAIRS("batch=8", "dim=64", "lr=0.1", "profile=fast"));
     gnn_db_close(db);
-    expect(p, "--where batch=8 --x dim", 0,
-           PARTS("because their memory limit was not enforced: 1\n", "| series | dim=64 | dim=512 |",
-                 "\nMeasured world, profile fast, papers100m, scale 1/100, memory limit none, sage, batch 8, ",
-                 "Places also differ in lr. Build 0123456789ab.\n"));
+    expect(
+        p, "--where batch=8 --x dim", 0,
+        PARTS(
+            "because their memory limit was not enforced: 1\n", "| series | dim=64 | dim=512 |",
+            "\nMeasured world, profile fast, compute cpu, papers100m, scale 1/100, memory limit none, sage, batch 8, ",
+            "Places also differ in lr. Build 0123456789ab.\n"));
     expect(p, "--where batch=8", 2, PARTS("but differ: \"gnndrive dim=64 lr=0.003\" and \"gnndrive dim=512 lr=0.1\""));
     struct gnn_db *const again = open_db(p);
     put(again, "gnndrive", 0, 2, 3, GNN_RUN_OOM,
