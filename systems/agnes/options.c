@@ -24,9 +24,10 @@ const struct gnn_option agnes_options[] = {
      .help = "Bytes per neighbour ID in a graph block (w); dataset = as in the dataset's file (--id-bytes)."},
     {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
      .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
-     .help = "Mini-batches per hyperbatch (H); 1 = the paper's AGNES-No. 0 = H0, the number of mini-batches that "
-             "together have 1024 x 1000 seed nodes, as in the paper (1024 x 1000 / K at scale 1/K). With a memory "
-             "limit, 0 = the number up to H0 for which the fewest block reads and writes are predicted."},
+     .help = "Mini-batches per hyperbatch (H); 1 = the paper's AGNES-No. 0 without a memory limit = H0, the "
+             "number of mini-batches that together have 1024 x 1000 seed nodes, as in the paper (1024 x 1000 / K at "
+             "scale 1/K). 0 with a memory limit = of the values that are at most H0, the one with the fewest "
+             "predicted block reads and writes."},
     {.name = "first", .type = GNN_OPT_U32, .offset = FIELD(first), .unit = "batches", .def = "0", .max = 1 << 24,
      .help = "Mini-batches in the first hyperbatch of an epoch, for which training waits; 0 = H. Each following "
              "hyperbatch has twice as many, up to H. With overlap=epochs, this option applies only to the first "
