@@ -37,7 +37,8 @@ const struct gnn_option gnndrive_options[] = {
              "mini-batch. If this number exceeds 1/20 of all nodes, Mb is 1.1 x the measured maximum instead. With "
              "product, Mb is the batch size x the product of the fan-outs, but at least 3/4 of the largest possible "
              "number.",
-     .source = "paper section 5 with Figure 12 (2.38 GB = 5 x 1000 x 1000 rows of 512 bytes) and artifact: product"},
+     .source = "artifact: product. Paper section 5 with Figure 12: 2.38 GB, which product gives: (train_queue + 1) x "
+               "batch size x product of the fan-outs = 5 x 1000 x 1000 rows of 512 bytes"},
     {.name = "calibration_batches", .type = GNN_OPT_U32, .offset = FIELD(calibration_batches), .unit = "batches",
      .def = "8", .min = 1, .max = 100000, .source = "ours",
      .help = "Mini-batches sampled at open to measure Mb, if batch_rule=bound needs the measured maximum."},
