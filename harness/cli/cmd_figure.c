@@ -34,7 +34,9 @@ static const struct gnn_option figure_table[] = {
     OPTION("list", BOOL, list, "no",
            .help = "List every figure and table of the papers, with recorded runs, minutes left, and the reason "
                    "where it cannot be made"),
-    OPTION("all", BOOL, all, "no", .help = "Make every figure that can be made"),
+    OPTION("all", BOOL, all, "no",
+           .help = "Make every figure that can be made; figures whose file measures this machine are run only with "
+                   "--world measured or by their name"),
     OPTION("check", BOOL, check, "no",
            .help = "Run and draw nothing: check the papers' findings against the recorded runs; with --all, print a "
                    "summary"),

@@ -4,6 +4,7 @@
 #include "harness/base/log.h"
 #include "harness/base/out_file.h"
 #include "harness/cli/figure_fit.h"
+#include "harness/cli/figure_plan.h"
 #include "harness/cli/figure_sensitivity.h"
 #include "harness/cli/sweep_run.h"
 #include "harness/figure/fio_cells.h"
@@ -247,7 +248,8 @@ static enum gnn_status do_figure(struct gnn_figures *f, struct gnn_figure_file *
                                  int *exit_status, struct gnn_err *err)
 {
     uint32_t cells, recorded;
-    if (f->config.run && !f->config.check) {
+    const bool left_out = gnn_figure_plan_leaves_out(f, figure);
+    if (f->config.run && !f->config.check && !left_out) {
         GNN_TRY(check_scale(f, found, figure, err));
         GNN_TRY(run_cells(f, figure, exit_status, err));
     }
@@ -258,6 +260,9 @@ static enum gnn_status do_figure(struct gnn_figures *f, struct gnn_figure_file *
                         "%s: none of its %u configurations can be run: %s", found->id, figure->job->count,
                         figure->job->cells[0].refusal);
     note_gaps(figure, found);
+    if (left_out && recorded < cells)
+        (void)snprintf(found->trouble, sizeof found->trouble,
+                       "it is measured on this machine: `oocgnn figure %s` runs it", found->id);
     print_heading(found);
     (void)printf("\n%u of %u configurations are recorded\n", recorded, cells);
     if (!f->config.check && recorded > 0)

@@ -24,6 +24,16 @@ static void note_import(const struct gnn_paper_figure *figure, struct gnn_figure
                        command);
 }
 
+bool gnn_figure_plan_leaves_out(const struct gnn_figures *f, const struct gnn_paper_figure *figure)
+{
+    if (!f->config.all || f->config.world == GNN_WORLD_MEASURED || figure->by_fio)
+        return false;
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        if (!figure->cells[i].trains && figure->job->cells[i].config.world == GNN_WORLD_MEASURED)
+            return true;
+    return false;
+}
+
 /* Looks what is recorded of a figure, and notes what is left to run. */
 static enum gnn_status look_at(struct gnn_figures *f, struct gnn_figure_file *found, uint32_t *cells,
                                uint32_t *recorded, struct gnn_err *err)
@@ -32,7 +42,8 @@ static enum gnn_status look_at(struct gnn_figures *f, struct gnn_figure_file *fo
     GNN_TRY(gnn_figure_file_open(f, found, f->scale_divisor, &figure, err));
     enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
     gnn_figure_count(figure, cells, recorded);
-    GNN_NEXT(status, gnn_figure_left(figure, &f->met, &found->left, &found->own, err));
+    if (!gnn_figure_plan_leaves_out(f, figure))
+        GNN_NEXT(status, gnn_figure_left(figure, &f->met, &found->left, &found->own, err));
     if (status == GNN_OK)
         note_import(figure, found);
     gnn_figure_close(figure);

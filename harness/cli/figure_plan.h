@@ -10,6 +10,10 @@
 GNN_MUST_CHECK enum gnn_status gnn_figure_plan_print(struct gnn_figures *f, struct gnn_figure_file *found,
                                                      struct gnn_err *err);
 
+/* Returns whether `--all` shows the recorded runs of a figure and runs no others, because its file measures this
+ * machine. Such runs take hours and need an idle machine, so a user names the figure, or the measured world. */
+bool gnn_figure_plan_leaves_out(const struct gnn_figures *f, const struct gnn_paper_figure *figure);
+
 /* Notes what is left to run of all figures. One that cannot be read is reported when its turn comes. */
 void gnn_figure_plan_all(struct gnn_figures *f);
 

@@ -311,12 +311,14 @@ static void all_are_made_whatever_fails(void **state)
 {
     const struct place *const p = *state;
     static const char *const gaps[] = {
-        "figure 1 of 5, tiny-fail; 9 configurations to run: about 5 minutes of a core, and 1 without an estimate",
-        "figure 2 of 5, tiny-fig1; 8 configurations to run: about 5 minutes of a core\n",
+        "figure 1 of 6, tiny-fail; 9 configurations to run: about 5 minutes of a core, and 1 without an estimate",
+        "figure 2 of 6, tiny-fig1; 8 configurations to run: about 5 minutes of a core\n",
         "4 of 4 configurations are recorded",
         "not available: tiny-fio: fio is not there; install it",
         "| paper | figures |",
-        "| tiny | 5 | 2 | 1 | 1 | 1 | 1 |",
+        "| tiny | 6 | 2 | 1 | 1 | 1 | 1 |",
+        "0 of 1 configurations are recorded",
+        "| tiny-here | it is measured on this machine: `oocgnn figure tiny-here` runs it |",
         "| incomplete | reason |\n|---|---|\n| tiny-fail | 0 of 1 configurations are recorded |\n"
         "| tiny-fig1 | 1 of 5 configurations cannot be run: ",
         "| tiny-fig2 | it needs a thing nobody has |",
@@ -329,12 +331,15 @@ static void all_are_made_whatever_fails(void **state)
     figure_write(p, "tiny-fio",
                  "[global]\nsize = 1G\nnumjobs = 1 | 2\n[a]\ndirect = 0\n[b]\ndirect = 1\n" ABOUT_OVER(
                      "8", "lines", "numjobs") "y = fio.read_us\nmeasured_by = fio\nminutes = 3\n");
+    figure_write(
+        p, "tiny-here",
+        TINY "[a]\nsystem = null\nworld = measured\ncompute = cpu\nprofile = \n" ABOUT("8", "bars") "y = epoch_s\n");
     figure_write(p, "tiny-wrong", TINY "[a]\nsystem = null\n" ABOUT("9", "bars") "y = speed\n");
     struct process_result r = figure_run(p, "PATH=/nonexistent", "--all");
     process_expect_all(&r, 2, gaps);
     process_free(&r);
     r = figure_run(p, "PATH=/nonexistent", "--all");
-    process_expect_all(&r, 2, PARTS("0 runs made, 5 skipped", "figure 2 of 5, tiny-fig1; 4 configurations to run"));
+    process_expect_all(&r, 2, PARTS("0 runs made, 5 skipped", "figure 2 of 6, tiny-fig1; 4 configurations to run"));
     process_free(&r);
 }
 
