@@ -553,14 +553,7 @@ enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *figure, const cha
     const int shape = shape_of(figure);
     if (shape < 0)
         return GNN_OK;
-    uint32_t shown = 0;
-    for (uint32_t s = 0; s < figure->series_count; s++)
-        shown += is_shown(figure, s) ? 1 : 0;
-    if (shown > GNN_STYLES)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "figure %s: %u series in one picture, but a reader can distinguish at most %d; use chart = "
-                        "table, or make one of their options a facet",
-                        figure->id, shown, GNN_STYLES);
+    assert(figure->series_count <= GNN_STYLES); /* checked before the first run */
     GNN_NEW(panels, 1, err, "the panels of figure %s", figure->id);
     const enum gnn_status status = draw(figure, shape, dir, panels, err);
     free(panels);

@@ -12,6 +12,7 @@
 #include "harness/figure/order.h"
 #include "harness/figure/own.h"
 #include "harness/figure/values.h"
+#include "harness/record/styles.h"
 #include "harness/run/machine.h"
 #include "harness/run/sweep/grid.h"
 
@@ -520,6 +521,11 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: relative \"%s\": no axis has it", path, figure->about.relative);
     if (figure->job->count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
+    if (strcmp(figure->about.chart, "table") != 0 && figure->series_count > GNN_STYLES)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: %u series in one picture, but a reader can distinguish at most %d; use chart = table, or "
+                        "make one of their options a facet",
+                        path, figure->series_count, GNN_STYLES);
     if (setup->fix == NULL || setup->fix->count == 0) /* which may leave out all with the key */
         GNN_TRY(each_word(figure->about.over, check_over, figure, err));
     GNN_TRY(gnn_figure_read_order(figure, err));

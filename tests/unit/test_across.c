@@ -275,6 +275,25 @@ static void many_values_of_x_share_names(void **state)
 }
 
 /* As many as a figure may have, and one more. */
+/* A picture has fewer series than a table, and says so before the first run. */
+static void a_picture_has_a_style_for_each_series(void **state)
+{
+    for (int series = 16; series < 18; series++) {
+        char text[4096] = "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\nsystem = null\n";
+        struct gnn_paper_figure *figure = NULL;
+        struct gnn_err err = {0};
+        for (int s = 0; s < series; s++)
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text), "[S%d]\ndim = 8\n", s);
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                       "[figure]\npaper = p\nplace = Figure 1\ntitle = T\nchart = bars\nx = dim\ny = epoch_s\n");
+        const enum gnn_status status = open_text(*state, text, &figure, &err);
+        assert_int_equal(status, series == 16 ? GNN_OK : GNN_EUSAGE);
+        if (status != GNN_OK)
+            must_show(err.message, "17 series in one picture, but a reader can distinguish at most 16");
+        gnn_figure_close(figure);
+    }
+}
+
 static void limits_are_large_enough(void **state)
 {
     struct gnn_paper_figure *figure = NULL;
@@ -303,6 +322,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_over_a_key_are_pooled, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(the_best_is_shown, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(many_values_of_x_share_names, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(a_picture_has_a_style_for_each_series, process_dir_set_up,
+                                        process_dir_tear_down),
         cmocka_unit_test_setup_teardown(limits_are_large_enough, process_dir_set_up, process_dir_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
