@@ -3,10 +3,25 @@
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "harness/dataset/widths.h"
+#include "harness/graph/node_order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Sets the order of a dataset whose meta has `spread` instead: the share of the IDs, from 0 up, that is filled. */
+static enum gnn_status recorded_spread(const struct gnn_meta *meta, struct gnn_generate_options *out,
+                                       struct gnn_err *err)
+{
+    const char *const text = gnn_meta_param(meta, "spread");
+    char *end = NULL;
+    const double filled = text != NULL ? strtod(text, &end) : 1;
+    if (text != NULL && (end == text || *end != '\0' || !(filled > 0 && filled <= 1)))
+        return gnn_fail(err, GNN_EFORMAT, "spread %s in a meta file: expected a share above 0 and up to 1", text);
+    const struct gnn_node_order order = gnn_node_order_fill(filled);
+    gnn_node_order_format(&order, out->order);
+    return GNN_OK;
+}
 
 /* Sets the options that meta records. A graph without a reachable set records none of its options. */
 static enum gnn_status recorded_options(const struct gnn_meta *meta, struct gnn_generate_options *out,
@@ -19,7 +34,7 @@ static enum gnn_status recorded_options(const struct gnn_meta *meta, struct gnn_
         if (value != NULL)
             GNN_TRY(gnn_option_set(gnn_generate_table, out, option->name, value, err));
     }
-    return GNN_OK;
+    return gnn_meta_param(meta, "order") == NULL ? recorded_spread(meta, out, err) : GNN_OK;
 }
 
 /* Features can be drawn again if the graph is procedural, with the options in meta. */

@@ -24,7 +24,10 @@ enum gnn_registry_kind {
 
 /* The closed reachable set of the generated graph (harness/graph/procedural.h). share 0: none. */
 struct gnn_registry_reach {
-    double share, spread; /* share of the nodes; share of the IDs that they are distributed over, 0 = all */
+    double share; /* of the nodes */
+    /* Places of its nodes among the IDs (harness/graph/node_order.h) and the bracket of an estimate. NULL: `even`; a
+     * graph without a bracket has its own order on both sides. */
+    const char *order, *order_low, *order_high;
     double empty, list_mean, train_empty, train_mean;
     double hub_shift, coupling;
     double homophily; /* 0: the generator's default */
@@ -110,9 +113,9 @@ struct gnn_generate_options {
     double locality;        /* below 0 = the registry's */
     double degree_exponent; /* 0 = the registry's */
     double label_noise;
-    double signal; /* below 0 = the default, with a reachable set or without */
-    double reach;  /* this and the next up to coupling: below 0 (coupling: -2) = the registry's */
-    double spread;
+    double signal;            /* below 0 = the default, with a reachable set or without */
+    char order[GNN_TEXT_MAX]; /* of the reachable set; "own" = the registry's, "low" and "high" = its bracket */
+    double reach;             /* this and the next up to coupling: below 0 (coupling: -2) = the registry's */
     double empty;
     double list_mean;
     double train_empty;

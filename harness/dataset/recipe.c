@@ -42,9 +42,9 @@ const struct gnn_option gnn_generate_table[] = {
     {OPTION(reach), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
      .help = "Share of the nodes in the reachable set, which holds all splits and all their neighbours; 0 = no such "
              "set, with plain Zipf popularity and homophily; -1 = the dataset's own"},
-    {OPTION(spread), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "Share of the node IDs, from 0 up, that the reachable set is distributed over; 0 or 1 = all, -1 = the "
-             "dataset's own"},
+    {OPTION(order), .type = GNN_OPT_TEXT, .def = "own",
+     .help = "Order of the reachable set among the node IDs: `own` = the dataset's, `low` or `high` = its bracket, "
+             "`even`, or pairs ID_SHARE:MEMBER_SHARE joined by +"},
     {OPTION(empty), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 0.999,
      .help = "Share of the reachable set's nodes without neighbours; -1 = the dataset's own"},
     {OPTION(list_mean), .type = GNN_OPT_F64, .unit = "edges", .def = "-1", .min = -1, .max = 1e6,
@@ -111,10 +111,9 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
     const struct gnn_registry_reach *const own = options->reach == 0 ? &none : &entry->reach; /* 0 = without its own */
     if (options->homophily < 0)
         options->homophily = own->homophily > 0 ? own->homophily : usual_homophily;
-    double *const wanted[] = {&options->reach,       &options->spread,     &options->empty,    &options->list_mean,
+    double *const wanted[] = {&options->reach,       &options->empty,      &options->list_mean,
                               &options->train_empty, &options->train_mean, &options->hub_shift};
-    const double have[] = {own->share,       own->spread,     own->empty,    own->list_mean,
-                           own->train_empty, own->train_mean, own->hub_shift};
+    const double have[] = {own->share, own->empty, own->list_mean, own->train_empty, own->train_mean, own->hub_shift};
     for (size_t i = 0; i < sizeof have / sizeof have[0]; i++)
         if (*wanted[i] < 0)
             *wanted[i] = have[i];
@@ -122,8 +121,23 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
         options->coupling = own->coupling;
     if (options->signal < 0)
         options->signal = options->reach > 0 ? GNN_FEATURE_SIGNAL_REACH : GNN_FEATURE_SIGNAL;
-    if (options->spread == 0)
-        options->spread = 1;
+}
+
+/* Sets options->order to the text of *out. A graph without a reachable set is `even`. */
+static enum gnn_status settle_order(struct gnn_generate_options *options, const struct gnn_registry_entry *entry,
+                                    struct gnn_node_order *out, struct gnn_err *err)
+{
+    const struct gnn_registry_reach *const own = &entry->reach;
+    const struct {
+        const char *word, *text;
+    } words[] = {{"own", own->order}, {"low", own->order_low}, {"high", own->order_high}};
+    const char *text = options->order;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(options->order, words[i].word) == 0)
+            text = words[i].text != NULL ? words[i].text : own->order;
+    GNN_TRY(gnn_node_order_parse(text != NULL && options->reach > 0 ? text : "even", out, err));
+    gnn_node_order_format(out, options->order);
+    return GNN_OK;
 }
 
 /* The reach's options change nothing without a reach, so one that was given was meant for one. */
@@ -133,10 +147,10 @@ static enum gnn_status check_reach(const struct gnn_generate_options *given, con
     const struct {
         const char *name;
         bool given;
-    } others[] = {{"spread", given->spread >= 0},         {"empty", given->empty >= 0},
-                  {"list_mean", given->list_mean >= 0},   {"train_empty", given->train_empty >= 0},
-                  {"train_mean", given->train_mean >= 0}, {"hub_shift", given->hub_shift >= 0},
-                  {"coupling", given->coupling >= -1},    {"votes", given->votes != usual_votes}};
+    } others[] = {{"order", strchr(given->order, ':') != NULL}, {"empty", given->empty >= 0},
+                  {"list_mean", given->list_mean >= 0},         {"train_empty", given->train_empty >= 0},
+                  {"train_mean", given->train_mean >= 0},       {"hub_shift", given->hub_shift >= 0},
+                  {"coupling", given->coupling >= -1},          {"votes", given->votes != usual_votes}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given && settled->reach == 0)
             return gnn_fail(err, GNN_EUSAGE,
@@ -145,13 +159,13 @@ static enum gnn_status check_reach(const struct gnn_generate_options *given, con
     return GNN_OK;
 }
 
-static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe)
+static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe, const struct gnn_node_order *order)
 {
     const struct gnn_generate_options *const o = &recipe->options;
     const struct gnn_recipe_laws *const laws = recipe->entry->laws;
     const struct gnn_registry_counts *const n = &recipe->counts;
     struct gnn_reach_config reach = {.share = o->reach,
-                                     .spread = fmax(o->spread, o->reach),
+                                     .order = *order,
                                      .empty = o->empty,
                                      .list_mean = o->list_mean,
                                      .train_empty = o->train_empty,
@@ -185,8 +199,10 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
     if (options->levels != 0)
         return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron", options->levels,
                         entry->name);
+    struct gnn_node_order order;
     fill_in(&out->options, entry);
     GNN_TRY(check_reach(options, &out->options, err));
+    GNN_TRY(settle_order(&out->options, entry, &order, err));
     GNN_TRY(gnn_registry_scale(entry, scale_divisor, out->options.dim, &out->counts, err));
     const struct gnn_procedural_config config = {.seed = out->options.seed,
                                                  .node_count = out->counts.nodes,
@@ -197,7 +213,7 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
                                                  .popularity = out->options.popularity,
                                                  .locality = out->options.locality,
                                                  .label_noise = out->options.label_noise,
-                                                 .reach = reach_of(out)};
+                                                 .reach = reach_of(out, &order)};
     GNN_TRY(gnn_procedural_open(&config, &out->graph, err));
     out->feature_key = gnn_rng_fork(out->options.seed, "features");
     out->amplitude = gnn_feature_amplitude(out->options.signal, entry->classes, out->options.dim);
@@ -297,9 +313,27 @@ static bool is_among(const char *option, const char *const *names)
 static bool is_parameter(const char *option, bool has_reach)
 {
     static const char *const others[] = {"dim", "id_bytes", "threads", "levels", NULL};
-    static const char *const of_reach[] = {"reach",      "spread",    "empty",    "list_mean", "train_empty",
+    static const char *const of_reach[] = {"reach",      "order",     "empty",    "list_mean", "train_empty",
                                            "train_mean", "hub_shift", "coupling", "votes",     NULL};
     return !is_among(option, others) && (has_reach || !is_among(option, of_reach));
+}
+
+/* An order that fills the first IDs evenly has the parameter `spread`, as datasets of earlier versions have. */
+static void describe_order(const char *text, struct gnn_meta *meta)
+{
+    static const struct gnn_option number = {.type = GNN_OPT_F64};
+    struct gnn_node_order order;
+    char value[64];
+    const enum gnn_status status = gnn_node_order_parse(text, &order, NULL);
+    assert(status == GNN_OK);
+    (void)status;
+    const double filled = gnn_node_order_filled(&order);
+    if (isnan(filled)) {
+        gnn_meta_add_param(meta, "order", "%s", text);
+        return;
+    }
+    gnn_option_format(&number, &filled, value, sizeof value);
+    gnn_meta_add_param(meta, "spread", "%s", value);
 }
 
 void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, struct gnn_meta *meta)
@@ -320,6 +354,10 @@ void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, s
         char value[64];
         if (!is_parameter(option->name, has_reach))
             continue;
+        if (strcmp(option->name, "order") == 0) {
+            describe_order(recipe->options.order, meta);
+            continue;
+        }
         gnn_option_format(option, &recipe->options, value, sizeof value);
         gnn_meta_add_param(meta, option->name, "%s", value);
     }

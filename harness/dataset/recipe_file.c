@@ -2,6 +2,7 @@
 #include "harness/dataset/recipe_file.h"
 
 #include "harness/base/ini.h"
+#include "harness/graph/node_order.h"
 #include "harness/storage/meta.h"
 
 #include <assert.h>
@@ -32,8 +33,8 @@ static const struct gnn_option table[] = {
     ENTRY(popularity, F64, popularity, "0", .min = 0, .max = 4,
            .help = "Zipf exponent of popularity, if there is no section of popularity"),
     ENTRY(reach, F64, reach.share, "1", .min = 1e-6, .max = 1, .help = "Share of the nodes in the reachable set"),
-    ENTRY(spread, F64, reach.spread, "1", .min = 1e-6, .max = 1,
-           .help = "Share of the node IDs that the reachable set is distributed over"),
+    GNN_OPTION(gnn_recipe_file, "order", TEXT, order, "even",
+           .help = "Order of the reachable set among the node IDs: `even`, or pairs ID_SHARE:MEMBER_SHARE joined by +"),
     ENTRY(empty, F64, reach.empty, "0", .min = 0, .max = 0.999,
            .help = "Share of the reachable set's nodes without neighbours"),
     ENTRY(list_mean, F64, reach.list_mean, "0", .min = 0, .max = 1e6,
@@ -66,12 +67,25 @@ enum { LAWS_COUNT = sizeof laws / sizeof laws[0] };
 
 /* ---- reading ---- */
 
+/* A recipe of earlier versions has the share of the IDs, from 0 up, that the reachable set fills. */
+static enum gnn_status refuse_spread(const char *path, const struct gnn_ini_entry *entry, struct gnn_err *err)
+{
+    const double filled = strtod(entry->value, NULL);
+    if (!(filled > 0 && filled < 1))
+        return gnn_fail(err, GNN_EUSAGE, "%s:%u: a recipe has no key spread any more; write: order = even", path,
+                        entry->line);
+    return gnn_fail(err, GNN_EUSAGE, "%s:%u: a recipe has no key spread any more; write: order = %.7g:1+%.7g:0", path,
+                    entry->line, filled, 1 - filled);
+}
+
 static enum gnn_status read_graph(const char *path, const struct gnn_ini_section *section, struct gnn_recipe_file *file,
                                   struct gnn_err *err)
 {
     for (uint32_t i = 0; i < section->entry_count; i++) {
         const struct gnn_ini_entry *const entry = &section->entries[i];
         struct gnn_err cause = {0};
+        if (strcmp(entry->key, "spread") == 0)
+            return refuse_spread(path, entry, err);
         const enum gnn_status status = gnn_option_set(table, file, entry->key, entry->value, &cause);
         if (status != GNN_OK)
             return gnn_fail(err, status, "%s:%u: %s", path, entry->line, cause.message);
@@ -207,6 +221,7 @@ static void point_to_own(struct gnn_recipe_file *file)
     file->entry.title = file->title;
     file->entry.papers = "";
     file->entry.note = "";
+    file->entry.reach.order = file->order;
     file->entry.laws = &file->laws;
 }
 
@@ -249,6 +264,15 @@ static enum gnn_status check_mutual(const char *path, const struct gnn_recipe_la
     return GNN_OK;
 }
 
+static enum gnn_status check_order(const char *path, const struct gnn_recipe_file *file, struct gnn_err *err)
+{
+    struct gnn_node_order order;
+    struct gnn_err cause = {0};
+    enum gnn_status status = gnn_node_order_parse(file->order, &order, &cause);
+    GNN_NEXT(status, gnn_node_order_check(&order, file->entry.reach.share, &cause));
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: %s", path, cause.message);
+}
+
 static enum gnn_status read_sections(const struct gnn_ini *ini, struct gnn_recipe_file *file, struct gnn_err *err)
 {
     const char *const path = gnn_ini_name(ini);
@@ -258,6 +282,7 @@ static enum gnn_status read_sections(const struct gnn_ini *ini, struct gnn_recip
         return gnn_fail(err, GNN_EUSAGE, "%s: a recipe begins with the section [graph]", path);
     for (uint32_t i = 0; i < sections; i++)
         GNN_TRY(read_section(path, gnn_ini_section(ini, i), file, err));
+    GNN_TRY(check_order(path, file, err));
     return check_mutual(path, &file->laws, err);
 }
 

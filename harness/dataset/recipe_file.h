@@ -48,9 +48,9 @@ struct gnn_recipe_laws {
 };
 
 struct gnn_recipe_file {
-    struct gnn_registry_entry entry; /* name, title, note and laws point into this struct */
+    struct gnn_registry_entry entry; /* name, title, note, order and laws point into this struct */
     struct gnn_recipe_laws laws;
-    char name[GNN_TEXT_MAX], title[GNN_TEXT_MAX];
+    char name[GNN_TEXT_MAX], title[GNN_TEXT_MAX], order[GNN_TEXT_MAX];
 };
 
 /* Reads the recipe at path. Returns GNN_ENOENT or GNN_EIO, which name the path, or GNN_EUSAGE with "path:line: what is

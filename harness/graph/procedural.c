@@ -345,7 +345,6 @@ static enum gnn_status check_reach(const struct gnn_procedural_config *config, s
         double value, min, max;
     } limits[] = {
         {"reach", c->share, 0, 1},
-        {"spread", c->spread, c->share, 1},
         {"share of empty lists", c->empty, 0, 0.999},
         {"share of empty training lists", c->train_empty, 0, 0.999},
         {"list mean", c->list_mean, 0, config->node_count},
@@ -362,7 +361,7 @@ static enum gnn_status check_reach(const struct gnn_procedural_config *config, s
         if (!(limits[i].value >= limits[i].min && limits[i].value <= limits[i].max))
             return gnn_fail(err, GNN_EUSAGE, "%s %g of a generated graph: expected %g to %g", limits[i].name,
                             limits[i].value, limits[i].min, limits[i].max);
-    return GNN_OK;
+    return gnn_node_order_check(&c->order, c->share, err);
 }
 
 static uint32_t longest_list(const struct gnn_procedural_config *config, double mean)

@@ -22,23 +22,24 @@
 
 #include "harness/graph/degree_law.h"
 #include "harness/graph/entries.h"
+#include "harness/graph/node_order.h"
 #include "harness/oocgnn.h"
 
 /* A closed reachable set. If `share` is above 0, mini-batches see only a set K of the nodes, whose layout reach.h
  * describes. Lists of nodes in K hold nodes of K, in any order and possibly twice. Nodes outside K have lists over all
  * nodes, as described above. A law that was measured on a graph replaces the numbers that state the same property. */
 struct gnn_reach_config {
-    double share;         /* share of the nodes that are in K; 0: no such set, and the other fields are ignored */
-    double spread;        /* [share, 1]: K is within the first `spread` of the node IDs */
-    double empty;         /* [0, 1): share of K's lists without an entry */
-    double list_mean;     /* mean entries of K's other lists; 0: mean_degree / (1 - empty) */
-    double train_empty;   /* `empty` for the training nodes' lists, used with train_mean */
-    double train_mean;    /* `list_mean` for the training nodes' lists; 0: they are like K's others */
-    uint32_t train_count; /* training nodes: the first of a permutation of K (gnn_procedural_split_node) */
-    uint32_t split_count; /* nodes of all splits; all are in K */
-    double hub_shift;     /* q: K's node of quantile x is drawn like (x + q)^-popularity; above 0 for popularity >= 1 */
-    uint32_t votes;       /* entries of a list that decide its owner's label, at most; 0: the label is the class */
-    double coupling;      /* [-1, 1]: share of K whose list is as long as the node is popular; below 0: as short */
+    double share; /* share of the nodes that are in K; 0: no such set, and the other fields are ignored */
+    struct gnn_node_order order; /* where K's nodes are among the IDs */
+    double empty;                /* [0, 1): share of K's lists without an entry */
+    double list_mean;            /* mean entries of K's other lists; 0: mean_degree / (1 - empty) */
+    double train_empty;          /* `empty` for the training nodes' lists, used with train_mean */
+    double train_mean;           /* `list_mean` for the training nodes' lists; 0: they are like K's others */
+    uint32_t train_count;        /* training nodes: the first of a permutation of K (gnn_procedural_split_node) */
+    uint32_t split_count;        /* nodes of all splits; all are in K */
+    double hub_shift; /* q: K's node of quantile x is drawn like (x + q)^-popularity; above 0 for popularity >= 1 */
+    uint32_t votes;   /* entries of a list that decide its owner's label, at most; 0: the label is the class */
+    double coupling;  /* [-1, 1]: share of K whose list is as long as the node is popular; below 0: as short */
     /* measured laws, read during open only; NULL: none */
     const struct gnn_rank_law *popularity, *degrees, *train_degrees, *rest_degrees;
     bool mutual;         /* u is in v's list if v is in u's (mutual.h); popularity is then ignored */

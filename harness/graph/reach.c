@@ -4,6 +4,7 @@
 #include "harness/base/rng.h"
 #include "harness/graph/class_groups.h"
 #include "harness/graph/mutual.h"
+#include "harness/graph/node_order.h"
 #include "harness/graph/permute.h"
 
 #include <assert.h>
@@ -40,8 +41,8 @@ struct reach_class {
 
 struct gnn_reach {
     uint32_t count;
-    uint64_t step; /* IDs from interval to interval, of 2^32 */
-    uint64_t place_key, hub_key, degree_key, split_key;
+    struct gnn_places places;
+    uint64_t hub_key, degree_key, split_key;
     struct gnn_class_groups groups;
     struct reach_class *classes;           /* (groups.count) */
     uint32_t list_upto[GNN_MIXING_GROUPS]; /* lengths of lists, by group; the last one's is UINT32_MAX */
@@ -58,42 +59,20 @@ struct gnn_reach {
 
 /* ---- members ---- */
 
-static inline uint64_t interval_of(const struct gnn_reach *r, uint64_t index)
-{
-    __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)r->step * index >> 32);
-}
-
 gnn_node gnn_reach_node(const struct gnn_reach *r, uint32_t index)
 {
-    assert(index < r->count);
-    __extension__ typedef unsigned __int128 wide;
-    const wide at = (wide)r->step * index; /* interval_of() this one and the next */
-    const uint64_t low = (uint64_t)(at >> 32), width = (uint64_t)((at + r->step) >> 32) - low;
-    return (gnn_node)(low + gnn_below32((uint32_t)(gnn_splitmix64_at(r->place_key, index) >> 32), (uint32_t)width));
-}
-
-/* The interval that an ID lies in; count for those behind the last one. */
-static inline uint32_t interval_with(const struct gnn_reach *r, gnn_node node)
-{
-    uint64_t index = (uint64_t)((double)node * 0x1p32 / (double)r->step); /* right, or one off */
-    index = gnn_min_u64(index, r->count);
-    while (interval_of(r, index) > node)
-        index--;
-    while (index < r->count && interval_of(r, index + 1) <= node)
-        index++;
-    return (uint32_t)index;
+    return gnn_places_node(&r->places, index);
 }
 
 uint32_t gnn_reach_index(const struct gnn_reach *r, gnn_node node)
 {
-    const uint32_t index = interval_with(r, node);
+    const uint32_t index = gnn_places_interval(&r->places, node);
     return index < r->count && gnn_reach_node(r, index) == node ? index : GNN_NODE_NONE;
 }
 
 uint32_t gnn_reach_from(const struct gnn_reach *r, gnn_node node)
 {
-    const uint32_t index = interval_with(r, node);
+    const uint32_t index = gnn_places_interval(&r->places, node);
     return index < r->count && gnn_reach_node(r, index) < node ? index + 1 : index;
 }
 
@@ -421,9 +400,7 @@ enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struc
     r->count = gnn_max_u32((uint32_t)(c->share * config->node_count + 0.5), 1);
     r->count = gnn_min_u32(r->count, config->node_count);
     r->split_count = c->split_count;
-    const double span = fmax(floor(c->spread * config->node_count + 0.5), r->count);
-    r->step = (uint64_t)(span * 0x1p32) / r->count;
-    r->place_key = gnn_rng_fork(config->seed, "reach.place");
+    gnn_places_open(&c->order, config->node_count, r->count, gnn_rng_fork(config->seed, "reach.place"), &r->places);
     r->hub_key = gnn_rng_fork(config->seed, "reach.hub");
     r->degree_key = gnn_rng_fork(config->seed, "reach.degree");
     r->split_key = gnn_rng_fork(config->seed, "split");

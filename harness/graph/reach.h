@@ -4,13 +4,12 @@
  * harness/dataset states the laws and why the hit rate of a cache no longer depends on the scale. Internal to
  * harness/graph/. Immutable after open.
  *
- * Members have an index 0 .. count - 1, in the order of their IDs. Member i is at a hashed place in the i-th of `count`
- * equal intervals, which divide the first `spread` of the IDs. Classes are assigned to indices (class_groups.h). The
- * members of one class are cut into runs of RUN to 2 RUN members. In a run an affine map with a hashed offset gives
- * each member a rank. Members of equal rank are ordered by their runs, in an order of its own. Rank / length is the
- * member's quantile of popularity at any scale, so draws by quantile are alike in graphs of any size. The same map
- * gives the member's quantile of the degrees, or another map does. So popularity and degree are correlated or
- * independent.
+ * Members have an index 0 .. count - 1, in the order of their IDs. node_order.h places them among the IDs. Classes are
+ * assigned to indices (class_groups.h). The members of one class are cut into runs of RUN to 2 RUN members. In a run an
+ * affine map with a hashed offset gives each member a rank. Members of equal rank are ordered by their runs, in an
+ * order of its own. Rank / length is the member's quantile of popularity at any scale, so draws by quantile are alike
+ * in graphs of any size. The same map gives the member's quantile of the degrees, or another map does. So popularity
+ * and degree are correlated or independent.
  *
  * Both directions cost O(1): index to quantile (degrees) and quantile to index (neighbours). */
 #ifndef GNN_GRAPH_REACH_H

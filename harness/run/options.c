@@ -64,7 +64,7 @@ const struct gnn_option gnn_run_options[] = {
 
     OPTION(DATASET, "generate", TEXT, generate, "", .unit = "A=B,C=D",
            .help = "Options of `oocgnn prepare` for a computed graph (simulated world, registry name), such as "
-                   "reach or spread"),
+                   "reach or order"),
 
     OPTION(LINKS, "task", CHOICE, task, "nodes", .choices = tasks,
            .help = "Task: `nodes` learns classes of nodes from their features; `link` learns edges of a knowledge "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/stats/twin.h"
 
+#include "harness/graph/node_order.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,9 +71,9 @@ static double fit_reach(const struct gnn_dataset *d, const struct gnn_stats *sta
     return fmin(drawn_law(seen, seeds, low, drawn) * stats->reach, 1);
 }
 
-/* The share of the IDs among which a reach of this share lies, if it has part in so many of the windows of `rows` rows:
- * spread (1 - (1 - reach / spread)^rows) grows with it. */
-static double fit_spread(double reach, double windows, double rows)
+/* Returns the share of the IDs that a reach of this share fills evenly, if it has part in so many of the windows of
+ * `rows` rows: filled (1 - (1 - reach / filled)^rows) grows with it. */
+static double fit_filled(double reach, double windows, double rows)
 {
     double low = reach, high = 1;
     if (rows < 1)
@@ -81,6 +83,16 @@ static double fit_spread(double reach, double windows, double rows)
         *(middle * (1 - pow(1 - fmin(reach / middle, 1), rows)) < windows ? &low : &high) = middle;
     }
     return high;
+}
+
+/* The first IDs are filled evenly. */
+static void fit_order(const struct gnn_stats *stats, double window_rows, struct gnn_recipe_file *out)
+{
+    const double windows = (double)stats->windows_reached / (double)stats->windows;
+    const double filled = fmax(fit_filled(stats->reach, windows, window_rows), out->entry.reach.share);
+    const struct gnn_node_order order = gnn_node_order_fill(filled);
+    gnn_node_order_format(&order, out->order);
+    out->entry.reach.order = out->order;
 }
 
 struct piece {
@@ -229,12 +241,10 @@ enum gnn_status gnn_twin_of(struct gnn_world *world, const struct gnn_dataset *d
     struct gnn_registry_reach *const reach = &out->entry.reach;
     out->laws.mutual = is_mutual(&stats->trees);
     reach->share = out->laws.mutual > 0 ? stats->reach : fit_reach(dataset, stats, &out->laws.popularity);
-    reach->spread = fit_spread(stats->reach, (double)stats->windows_reached / (double)stats->windows,
-                               (double)window_bytes / dataset->row_bytes);
-    reach->spread = fmax(reach->spread, reach->share);
     reach->coupling = stats->coupling;
     const uint64_t splits = out->entry.train + out->entry.valid + out->entry.test;
     reach->share = fmin(fmax(reach->share, ((double)splits + 1) / dataset->node_count), 1);
+    fit_order(stats, (double)window_bytes / dataset->row_bytes, out);
     out->laws.homophily = isnan(stats->same_class) ? 0 : stats->same_class;
     out->laws.train_degrees = stats->train_lists.law;
     if (out->laws.mutual == 0)

@@ -238,7 +238,7 @@ static void test_identity(void **state)
     options[1].seed = 2;
     options[2].dim = 64;
     options[3].popularity = 0.25;
-    options[4].spread = 0.25;
+    (void)snprintf(options[4].order, sizeof options[4].order, "0.25:1+0.75:0");
     options[5].label_noise = 0;
     options[6].threads = 7; /* does not change the graph */
     options[7].id_width = GNN_ID_WIDTH_8;

@@ -25,7 +25,6 @@ static const struct gnn_procedural_config base = {.seed = 7,
                                                   .popularity = 1.3,
                                                   .label_noise = 0.1,
                                                   .reach = {.share = 0.25,
-                                                            .spread = 1,
                                                             .empty = 0.33,
                                                             .list_mean = 13.5,
                                                             .train_empty = 0.05,
@@ -59,24 +58,28 @@ static void test_permute_back(void **state)
             assert_int_equal(gnn_permute_back(42, counts[i], gnn_permute(42, counts[i], j)), j);
 }
 
-/* Members ascend, are found again, and no other node is taken for one; they lie among the IDs they are said to. */
+/* Members ascend, are found again, and no other node is taken for one. */
 static void test_members(void **state)
 {
     (void)state;
-    static const double shares[][2] = {{0.25, 1}, {0.25, 0.4}, {0.25, 0.25}, {1, 1}, {0.9999, 1}};
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+    static const struct {
+        double share;
+        const char *order;
+    } cases[] = {{0.25, "even"}, {0.25, "0.4:1+0.6:0"}, {0.25, "0.25:1+0.75:0"},
+                 {1, "even"},    {0.9999, "even"},      {0.25, "0.1:0+0.2:0.8+0.5:0+0.2:0.2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_procedural_config config = base;
-        config.reach.share = shares[i][0];
-        config.reach.spread = shares[i][1];
+        struct gnn_err err = {0};
+        config.reach.share = cases[i].share;
+        must(gnn_node_order_parse(cases[i].order, &config.reach.order, &err), &err);
         struct gnn_reach *const reach = open_reach(&config);
         const uint32_t count = gnn_reach_count(reach);
-        assert_int_equal(count, (uint32_t)(shares[i][0] * config.node_count + 0.5));
+        assert_int_equal(count, (uint32_t)(cases[i].share * config.node_count + 0.5));
         uint32_t index = 0;
         for (gnn_node v = 0; v < config.node_count; v++) {
             assert_int_equal(gnn_reach_from(reach, v), index);
             const bool member = index < count && gnn_reach_node(reach, index) == v;
             assert_int_equal(gnn_reach_index(reach, v), member ? index : GNN_NODE_NONE);
-            assert_true(!member || v < shares[i][1] * config.node_count + 1);
             index += member;
         }
         assert_int_equal(index, count);
@@ -438,12 +441,12 @@ static void test_refused(void **state)
     struct {
         struct gnn_procedural_config config;
         const char *message;
-    } cases[] = {{base, "popularity"}, {base, "hub shift"},    {base, "spread"}, {base, "coupling"},
-                 {base, "do not fit"}, {base, "classes"},      {base, "edges"},  {base, "locality"},
+    } cases[] = {{base, "popularity"}, {base, "hub shift"},    {base, "piece 2"}, {base, "coupling"},
+                 {base, "do not fit"}, {base, "classes"},      {base, "edges"},   {base, "locality"},
                  {base, "reach 1.5"},  {base, "clique share"}, {base, "votes"}};
     cases[0].config.reach.share = 0;
     cases[1].config.reach.hub_shift = 0;
-    cases[2].config.reach.spread = 0.2;
+    cases[2].config.reach.order = (struct gnn_node_order){.count = 2, .ids = {0.8, 0.2}, .members = {0.1, 0.9}};
     cases[3].config.reach.coupling = -1.5;
     cases[4].config.reach.split_count = 50001;
     cases[5].config.class_count = 30000;

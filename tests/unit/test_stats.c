@@ -269,7 +269,7 @@ static void test_recipe_file(void **state)
     struct gnn_err err = {0};
     struct gnn_recipe_file *file, *same;
     static const char text[] = "; a comment\n[graph]\nname = toy\nnodes = 1000\nedges = 5000\ntrain = 10\nclasses = 3\n"
-                               "reach = 0.5\ncoupling = -0.25\nhomophily = 0.125\n"
+                               "reach = 0.5\norder = 0.6:0.25+0.4:0.75\ncoupling = -0.25\nhomophily = 0.125\n"
                                "[degrees]\n0.1 = 40\n1 = 2.5\n[popularity]\n0.25 = 3\n0.5 = 0.5\n1 = 0\n"
                                "[mixing]\nlists = 2 9\n0.25 = 0.5 0.25 0.25\n0.5 = 0 0 1\n1 = 0.125 0.75 0.125\n";
     assert_int_equal(data_set_up(&root), 0);
@@ -295,6 +295,7 @@ static void test_recipe_file(void **state)
     assert_memory_equal(&same->laws.mixing, &file->laws.mixing, sizeof same->laws.mixing);
     assert_int_equal(same->entry.edges, file->entry.edges);
     expect_near(same->entry.reach.share, 0.5, 0, "reach");
+    assert_string_equal(same->entry.reach.order, "0.6:0.25+0.4:0.75");
     free(file);
     free(same);
     (void)data_tear_down(&root);
@@ -358,6 +359,11 @@ static void test_recipe_refused(void **state)
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n1 = 1.5 -0.5\n", "a.ini:10"},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2\n0.9 = 0.5 0.5\n", "a.ini:10"},
         {GRAPH "[popularity]\n1 = 2\n[mixing]\nlists = 2 x\n1 = 0.5 0.5\n", "a.ini:9"},
+        {GRAPH "order = 0.5:1\n", "a.ini: order \"0.5:1\": expected `even`"},
+        {GRAPH "reach = 0.5\norder = 0.4:1+0.6:0\n",
+         "piece 1 has 0.4 of the node IDs, too few for 1 of a reachable set"},
+        {GRAPH "spread = 0.7\n", "a.ini:6: a recipe has no key spread any more; write: order = 0.7:1+0.3:0"},
+        {GRAPH "spread = 1\n", "write: order = even"},
         {GRAPH "mutual = 2\n", "a.ini:6: option mutual"},
         {GRAPH "mutual = 1\nclique_share = 1.5\n", "a.ini:7: option clique_share"},
         {GRAPH "clique_share = 0.5\n", "clique_share = 0.5: only mutual lists have cliques; set mutual = 1"},
@@ -403,7 +409,7 @@ static void test_twin_of_a_generated_graph(void **state)
     struct gnn_err err = {0};
     gnn_option_defaults(gnn_generate_table, &options);
     options.reach = 0.4;
-    options.spread = 0.7;
+    (void)snprintf(options.order, sizeof options.order, "0.7:1+0.3:0");
     options.empty = 0.1;
     options.popularity = 0.8;
     options.label_noise = 0; /* classes are read off labels */
