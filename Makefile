@@ -335,9 +335,10 @@ install: all
 	install -m 644 $(wildcard workloads/gate/gpu/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common $(DESTDIR)$(PREFIX)/share/oocgnn/published
 	install -m 644 $(wildcard experiments/papers/*.ini experiments/project/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
-	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/variants
+	install -m 644 $(wildcard experiments/p*/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
+	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/variants/common
 	install -m 644 $(wildcard experiments/variants/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/variants/
-	install -m 644 $(wildcard experiments/*/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
+	install -m 644 $(wildcard experiments/variants/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/variants/common/
 	install -m 644 $(wildcard results/published/*.csv) $(DESTDIR)$(PREFIX)/share/oocgnn/published/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/

@@ -69,7 +69,7 @@ static const struct gnn_option figure_table[] = {
                    "and methods are kept"),
     OPTION("method", TEXT, method, "", .unit = "NAME",
            .help = "Name of the method in --ratios. Default: world, costs, scale and what --fix overrides, such as "
-                   "'simulated ideal 1/100'"),
+                   "'simulated released 1/100'"),
     {.name = NULL},
 };
 /* clang-format on */

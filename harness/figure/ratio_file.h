@@ -30,7 +30,7 @@ GNN_MUST_CHECK enum gnn_status gnn_ratio_file_open(const char *path, struct gnn_
 
 /* Puts the ratios of a figure from number `first` on into the file, which is created if it is missing. A row with the
  * same number and method is replaced, all others are kept. If method is "", it is named after world, costs, scale and
- * the keys of --fix that override values of the figure. An example is "simulated ideal 1/100". The name of the
+ * the keys of --fix that override values of the figure. An example is "simulated released 1/100". The name of the
  * variant that is judged follows, if there are variants. Returns errors of gnn_ratio_file_open() and
  * gnn_text_file_replace(). */
 GNN_MUST_CHECK enum gnn_status gnn_ratio_file_update(const char *path, const char *method,

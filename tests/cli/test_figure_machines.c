@@ -30,7 +30,7 @@ static int make_place(void **state)
     if (figures_set_up(state) != 0)
         return 1;
     const struct place *const p = *state;
-    struct process_result r = process_shell("mkdir -p %s/oocgnn/variants", p->dir);
+    struct process_result r = process_shell("mkdir -p %s/oocgnn/variants/common", p->dir);
     process_free(&r);
     figure_write(p, "tiny-fig1",
                  HEAD RUNS "[slow]\nsystem = pygplus\npublished = S\n[fast]\nsystem = gnndrive\npublished = F\n" ABOUT(
@@ -46,7 +46,8 @@ static int make_place(void **state)
                     "tiny-fig1,S,,Papers100M,,,time,50,s,,exact,Table 9\n"
                     "tiny-fig1,F,,Papers100M,,,time,5,s,,exact,Table 9\n");
     write_variants(p, "oocgnn/variants/windows.ini",
-                   "[none]\ndevice-readahead = 0\n[wide]\ndevice-readahead = 256K\ngnndrive.serial_extract = yes\n");
+                   "[none]\ndevice-readahead = 0\n[wide]\ninclude = common/serial.ini\ndevice-readahead = 256K\n");
+    write_variants(p, "oocgnn/variants/common/serial.ini", "[global]\ngnndrive.serial_extract = yes\n");
     return 0;
 }
 

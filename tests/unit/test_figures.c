@@ -133,6 +133,31 @@ static void every_figure_of_the_tree_is_one(void **state)
     assert_float_equal(tolerances.noise, 1.02, 0);
 }
 
+/* Columns of ideal costs set back every setting of the released programs. Costs are the variant's own. */
+static void ideal_variants_set_back_what_is_released(void **state)
+{
+    struct gnn_ini *released = NULL, *design = NULL;
+    struct gnn_err err = {0};
+    (void)state;
+    must(gnn_ini_open("experiments/papers/common/released.ini", &released, &err), &err);
+    must(gnn_ini_open("experiments/variants/common/design.ini", &design, &err), &err);
+    const struct gnn_ini_section *const settings = gnn_ini_global(released), *const back = gnn_ini_global(design);
+    assert_non_null(settings);
+    assert_non_null(back);
+    for (uint32_t i = 0; i < settings->entry_count; i++) {
+        const struct gnn_ini_entry *const entry = &settings->entries[i];
+        const struct gnn_ini_entry *const set_back = gnn_ini_find(back, entry->key);
+        if (strcmp(entry->key, "costs") == 0)
+            continue;
+        if (set_back == NULL)
+            fail_msg("experiments/variants/common/design.ini does not set back %s", entry->key);
+        assert_string_not_equal(set_back->value, entry->value);
+    }
+    assert_int_equal(back->entry_count + 1, settings->entry_count);
+    gnn_ini_close(released);
+    gnn_ini_close(design);
+}
+
 /* ---- files that are none ---- */
 
 #define CELLS "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\n[A]\nsystem = null\ndim = 1, 2\n"
@@ -365,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_figure_of_the_tree_is_one, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test(ideal_variants_set_back_what_is_released),
         cmocka_unit_test_setup_teardown(mistakes_are_named, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(published_values_are_read_and_found, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, process_dir_set_up, process_dir_tear_down),

@@ -185,9 +185,7 @@ static enum gnn_status override(struct reading *r, struct gnn_err *err)
 /* Puts a variant's keys in place of the case's. */
 static enum gnn_status overlay(struct reading *r, const struct gnn_ini_section *variant, struct gnn_err *err)
 {
-    for (uint32_t i = 0; i < variant->entry_count; i++)
-        GNN_TRY(put_key(r, variant->entries[i].key, variant->entries[i].value, gnn_ini_name(r->options->variants),
-                        variant->entries[i].line, err));
+    GNN_TRY(collect(r, r->options->variants, variant, 0, err));
     return put_key(r, GNN_JOB_VARIANT, variant->name, NULL, 0, err);
 }
 

@@ -44,8 +44,8 @@ struct gnn_job_options {
     const struct gnn_kv_list *overrides; /* replace the file's values; a value of NULL removes the key */
     const char *const *other_sections;   /* sections of the file that are not cases */
     const char *const *other_keys;       /* keys that are not options: kept only in the choices */
-    /* Every case is made for each section, whose keys replace those of the case. The choice "variant" is the section's
-     * name. NULL: every case is made once. */
+    /* Every case is made for each section, whose keys replace those of the case; a section may include files. The
+     * choice "variant" is the section's name. NULL: every case is made once. */
     const struct gnn_ini *variants;
     bool keep_refused;        /* keep a combination that cannot be run, with its refusal, instead of an error */
     bool pass_without_system; /* a case without a system is skipped */
