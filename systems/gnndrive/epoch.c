@@ -100,7 +100,9 @@ static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struc
     for (;;) {
         struct gnndrive_item *item;
         GNN_TRY(gnn_check_stop(s->env, err));
+        const uint64_t start_ns = gnn_observed_ns(s->env->world);
         GNN_TRY(channel_pop(&s->extracting, &item));
+        s->extractors[worker->index].sample_ns += gnn_observed_ns(s->env->world) - start_ns;
         if (item == NULL) {
             channel_done(&s->training_queue);
             return GNN_OK;
@@ -282,13 +284,14 @@ static uint64_t add_staging(const struct gnndrive *s, struct gnn_epoch_result *o
 
 static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
 {
-    uint64_t bounced = 0;
+    uint64_t bounced = 0, sample_ns = 0;
     for (uint32_t e = 0; e < s->config->extractors; e++) {
         struct gnn_reader_counters reads;
         gnn_reader_counters(s->extractors[e].reader, &reads);
         out->counters.requested_bytes += reads.requested_bytes;
         out->counters.requested_ios += reads.requested_ios;
         bounced += reads.bounced_loads;
+        sample_ns += s->extractors[e].sample_ns;
     }
     struct gnndrive_buffer_counts n;
     gnndrive_buffer_counts(s->fb, &n);
@@ -307,6 +310,7 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "overtaken_batches", s->overtaken);
     gnn_epoch_figure(out, "redundant_bytes", requested > useful ? requested - useful : 0);
     gnn_epoch_figure(out, "bounced_reads", bounced);
+    gnn_epoch_figure(out, "sample_ns", sample_ns / s->config->extractors);
     gnn_epoch_size(out, "buffer_slots", s->sizes.slots);
     gnn_epoch_size(out, "rows_per_slot", s->sizes.layout.rows_per_load);
     gnn_epoch_size(out, "batch_nodes", s->sizes.batch_nodes);
@@ -346,8 +350,10 @@ static enum gnn_status begin_epoch(struct gnndrive *s, uint64_t epoch, struct gn
     if (s->env->workload->sample_only)
         return GNN_OK;
     gnn_training_begin(&s->training);
-    for (uint32_t e = 0; e < s->config->extractors; e++)
+    for (uint32_t e = 0; e < s->config->extractors; e++) {
         gnn_reader_clear_counters(s->extractors[e].reader);
+        s->extractors[e].sample_ns = 0;
+    }
     return begin_buffer(s, err);
 }
 
@@ -355,7 +361,10 @@ enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epo
 {
     struct gnndrive *s = state;
     GNN_TRY(begin_epoch(s, epoch, err));
+    const uint64_t start_ns = gnn_observed_ns(s->env->world);
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
+    if (s->env->workload->sample_only) /* nobody takes mini-batches: all of it is sampling */
+        gnn_epoch_figure(out, "sample_ns", gnn_observed_ns(s->env->world) - start_ns);
     fill_result(s, out);
     if (s->fb == NULL)
         return status;

@@ -98,6 +98,7 @@ struct gnndrive_extractor {
     char *staging;               /* (sizes.staging, load_bytes) of this extractor; NULL on the CPU, or if shared */
     uint32_t *stage;             /* (node_limit) if shared: the staging slot of each load (extract.c) */
     struct gnndrive_claim claim; /* of its current batch; load_key, load_slot, wait and pending: (node_limit) each */
+    uint64_t sample_ns;          /* of an epoch: it waited for sampled mini-batches */
 };
 
 /* Batches between two stages: by ticket if training is in order, else in order of arrival. */

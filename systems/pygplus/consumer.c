@@ -170,6 +170,7 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
     c->rows_read = GNN_UNKNOWN; /* likewise */
     gnn_epoch_figure(out, "sampled_ahead_peak", atomic_load(&s->outstanding_peak));
     gnn_epoch_figure(out, "gathered_rows", s->gathered_rows);
+    gnn_epoch_figure(out, "sample_ns", s->sample_ns);
 }
 
 enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
@@ -185,7 +186,9 @@ enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoc
     atomic_store(&s->outstanding, 0);
     atomic_store(&s->outstanding_peak, 0);
     s->gathered_rows = 0;
+    const uint64_t start_ns = gnn_observed_ns(s->env->world);
     gnn_charge(s->env->world, GNN_WORK_PROCESS_START, s->config->workers); /* a loader's, made anew for each epoch */
+    s->sample_ns = gnn_observed_ns(s->env->world) - start_ns;
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     fill_result(s, out);
     return status;

@@ -8,7 +8,9 @@ enum gnn_status pygplus_take_batch(struct pygplus *s, uint32_t k, struct pygplus
                                    struct pygplus_item **item)
 {
     void *taken;
+    const uint64_t start_ns = gnn_observed_ns(s->env->world);
     GNN_TRY(gnn_reorder_take(s->delivery, &taken));
+    s->sample_ns += gnn_observed_ns(s->env->world) - start_ns;
     *item = taken;
     if (taken == NULL)
         return GNN_OK;

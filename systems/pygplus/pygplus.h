@@ -69,6 +69,7 @@ struct pygplus {
     const struct pygplus_item *gathering;               /* the batch whose rows the team copies */
     atomic_uint_fast64_t outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
     uint64_t gathered_rows;
+    uint64_t sample_ns; /* the trainer waited for the loader: its start, and sampled mini-batches */
 };
 
 static inline bool pygplus_links(const struct pygplus *s)

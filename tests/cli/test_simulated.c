@@ -567,7 +567,8 @@ static void switches_take_their_time(void **state)
 }
 
 /* Parts of an epoch and of its preparation take virtual time of their own: Ginex' passes over a superbatch, DiskGNN's
- * search for segment and disk cache, its packing row by row. Renewed as golden_times is. */
+ * search for segment and disk cache, its packing row by row. So does the wait for sampled mini-batches. Renewed as
+ * golden_times is. */
 static void parts_take_their_times(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -588,6 +589,12 @@ static void parts_take_their_times(void **state)
          {{"search_prepare_ns", 1108502}}},
         {{DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.disk_limit=0.2"), SET("diskgnn.search=brute")},
          {{"search_prepare_ns", 2357320}}},
+        {{PYGPLUS}, {{"sample_ns", 32506069}}},
+        {{PYGPLUS, RELEASED}, {{"sample_ns", 31787113}}},
+        {{PYGPLUS, "--sample-only"}, {{"sample_ns", 19009547}}},
+        {{GNNDRIVE}, {{"sample_ns", 13772570}}},
+        {{GNNDRIVE, SET("gnndrive.samplers=1")}, {{"sample_ns", 49196814}}},
+        {{GNNDRIVE, "--sample-only"}, {{"sample_ns", 9751849}}}, /* the epoch */
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         int exit_status;
