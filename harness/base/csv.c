@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct reading {
@@ -60,27 +61,34 @@ static enum gnn_status take_row(struct reading *r, struct gnn_csv *out, struct g
     return GNN_OK;
 }
 
-enum gnn_status gnn_csv_open(const char *path, struct gnn_csv *out, struct gnn_err *err)
+enum gnn_status gnn_csv_parse(const char *path, char *text, struct gnn_csv *out, struct gnn_err *err)
 {
-    size_t room = 0;
-    *out = (struct gnn_csv){.rows = 0};
-    FILE *const file = fopen(path, "re");
-    if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
-                        strerror(errno));
-    const bool has_text = getdelim(&out->text, &room, '\0', file) > 0;
-    const bool failed = ferror(file) != 0;
-    (void)fclose(file);
-    enum gnn_status status = GNN_OK;
-    if (failed || !has_text)
-        status =
-            gnn_fail(err, failed ? GNN_EIO : GNN_EFORMAT, "%s: %s", path, failed ? strerror(errno) : "it is empty");
-    struct reading r = {.path = path, .at = out->text};
+    struct reading r = {.path = path, .at = text};
+    *out = (struct gnn_csv){.text = text};
+    enum gnn_status status = *text != '\0' ? GNN_OK : gnn_fail(err, GNN_EFORMAT, "%s: it is empty", path);
     while (status == GNN_OK && *r.at != '\0')
         status = take_row(&r, out, err);
     if (status != GNN_OK)
         gnn_csv_close(out);
     return status;
+}
+
+enum gnn_status gnn_csv_open(const char *path, struct gnn_csv *out, struct gnn_err *err)
+{
+    size_t room = 0;
+    char *text = NULL;
+    *out = (struct gnn_csv){.rows = 0};
+    FILE *const file = fopen(path, "re");
+    if (file == NULL)
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : gnn_errno_status(errno, GNN_EIO), "%s: %s", path,
+                        strerror(errno));
+    const bool has_text = getdelim(&text, &room, '\0', file) > 0;
+    const bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    if (has_text && !failed)
+        return gnn_csv_parse(path, text, out, err);
+    free(text);
+    return gnn_fail(err, failed ? GNN_EIO : GNN_EFORMAT, "%s: %s", path, failed ? strerror(errno) : "it is empty");
 }
 
 void gnn_csv_close(struct gnn_csv *csv)

@@ -18,6 +18,9 @@ struct gnn_csv {
 GNN_MUST_CHECK enum gnn_status gnn_csv_open(const char *path, struct gnn_csv *out, struct gnn_err *err);
 void gnn_csv_close(struct gnn_csv *csv); /* accepts a zeroed one */
 
+/* Does the same with a text, of which out becomes the owner, also after an error. `path` is for messages. */
+GNN_MUST_CHECK enum gnn_status gnn_csv_parse(const char *path, char *text, struct gnn_csv *out, struct gnn_err *err);
+
 /* Returns the column with that name, or csv->columns if there is none. */
 uint32_t gnn_csv_column(const struct gnn_csv *csv, const char *name);
 

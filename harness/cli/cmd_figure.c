@@ -10,7 +10,7 @@
 #include "harness/cli/help.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/sweep_run.h"
-#include "harness/figure/ratio_file.h"
+#include "harness/figure/result_file.h"
 #include "harness/record/summary.h"
 
 #include <math.h>
@@ -67,9 +67,12 @@ static const struct gnn_option figure_table[] = {
     OPTION("ratios", TEXT, ratios, "", .unit = "FILE",
            .help = "CSV file to put the ratios into, one row for each printed number and method. Rows of other numbers "
                    "and methods are kept"),
+    OPTION("findings", TEXT, findings, "", .unit = "FILE",
+           .help = "CSV file to put the findings into, one row for each predicate and method. Rows of other predicates "
+                   "and methods are kept"),
     OPTION("method", TEXT, method, "", .unit = "NAME",
-           .help = "Name of the method in --ratios. Default: world, costs, scale and what --fix overrides, such as "
-                   "'simulated released 1/100'"),
+           .help = "Name of the method in --ratios and --findings. Default: world, costs, scale and what --fix "
+                   "overrides, such as 'simulated released 1/100'"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -131,23 +134,27 @@ static enum gnn_status take_scale(struct gnn_figures *f, struct gnn_err *err)
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "--scale: %s", cause.message);
 }
 
-/* A file of ratios that cannot be read or written. */
-static enum gnn_status check_ratios(const char *path, struct gnn_err *err)
+typedef enum gnn_status open_fn(const char *path, struct gnn_csv *out, struct gnn_err *err);
+
+/* Checks that a file of results can be read and written. path "": none is given. */
+static enum gnn_status check_results(const char *option, const char *path, open_fn *open_file, struct gnn_err *err)
 {
     struct gnn_csv csv = {.rows = 0};
     struct gnn_err cause = {0};
-    const enum gnn_status status = gnn_ratio_file_open(path, &csv, &cause);
+    if (path[0] == '\0')
+        return GNN_OK;
+    const enum gnn_status status = open_file(path, &csv, &cause);
     gnn_csv_close(&csv);
     if (status != GNN_OK && status != GNN_ENOENT)
-        return gnn_fail(err, GNN_EUSAGE, "--ratios: %s; name another file", cause.message);
-    return gnn_cli_check_out_file("--ratios", path, err);
+        return gnn_fail(err, GNN_EUSAGE, "%s: %s; name another file", option, cause.message);
+    return gnn_cli_check_out_file(option, path, err);
 }
 
 /* Fails before the first run, not after the last. */
 static enum gnn_status check_outputs(const struct gnn_figures *f, struct gnn_err *err)
 {
-    if (f->config.ratios[0] != '\0')
-        GNN_TRY(check_ratios(f->config.ratios, err));
+    GNN_TRY(check_results("--ratios", f->config.ratios, gnn_ratio_file_open, err));
+    GNN_TRY(check_results("--findings", f->config.findings, gnn_finding_file_open, err));
     if (f->config.check || (f->wanted_count == 0 && !f->config.all))
         return GNN_OK;
     if (f->config.run)
@@ -178,9 +185,11 @@ static enum gnn_status do_all(struct gnn_figures *f, int *exit_status, struct gn
         return gnn_fail(err, GNN_EUSAGE,
                         "figure: --sensitivity changes the profile of simulated runs without variants; leave out "
                         "--world measured and --variants (--fix sets what a variant sets)");
-    if (f->config.method[0] != '\0' && f->config.ratios[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "figure: --method %s names rows of --ratios FILE, which is not given",
-                        f->config.method);
+    if (f->config.method[0] != '\0' && f->config.ratios[0] == '\0' && f->config.findings[0] == '\0')
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "figure: --method %s names rows of a file, but neither --ratios FILE nor --findings FILE is given",
+            f->config.method);
     GNN_TRY(gnn_figure_files_find(f, err));
     if (f->config.variants[0] != '\0')
         GNN_TRY(gnn_figure_variants(f->config.variants, &f->fix, &f->variants, err));

@@ -113,8 +113,9 @@ int gnn_cmd_page(int argc, char **argv)
         .usage =
             "usage: oocgnn page FILE... [--check | --write]\n\n"
             "Fills the parts of Markdown pages that are made from data, between the lines `<!-- figure ID -->`,\n"
-            "`<!-- ratios PAPER -->` or `<!-- merit -->` and `<!-- end -->`. Without an option, it prints what would\n"
-            "change. `oocgnn figure --out DIR --ratios FILE` writes the data.\n\n",
+            "`<!-- ratios PAPER -->`, `<!-- findings PAPER -->` or `<!-- merit -->` and `<!-- end -->`. Without an\n"
+            "option, it prints what would change. `oocgnn figure --out DIR --ratios FILE --findings FILE` writes the\n"
+            "data.\n\n",
         .table = page_table,
         .word = take_file};
     struct gnn_err err = {0};

@@ -16,7 +16,7 @@ struct gnn_figure_config {
     enum gnn_world_kind world;
     uint32_t repeat, jobs;
     char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], variants[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX],
-        out_dir[GNN_TEXT_MAX], ratios[GNN_TEXT_MAX], method[GNN_TEXT_MAX];
+        out_dir[GNN_TEXT_MAX], ratios[GNN_TEXT_MAX], findings[GNN_TEXT_MAX], method[GNN_TEXT_MAX];
 };
 
 /* A figure's file. */

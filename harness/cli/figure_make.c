@@ -8,7 +8,7 @@
 #include "harness/cli/figure_sensitivity.h"
 #include "harness/cli/sweep_run.h"
 #include "harness/figure/fio_cells.h"
-#include "harness/figure/ratio_file.h"
+#include "harness/figure/result_file.h"
 #include "harness/figure/show.h"
 
 #include <stdio.h>
@@ -112,6 +112,10 @@ static enum gnn_status judge_variants(struct gnn_figures *f, const struct gnn_fi
         GNN_TRY(gnn_figure_judge(figure, &f->tolerances, out, verdicts, err));
         if (f->config.ratios[0] != '\0')
             GNN_TRY(gnn_ratio_file_update(f->config.ratios, f->config.method, figure, &verdicts->ratios, first, err));
+        if (f->config.findings[0] != '\0')
+            GNN_TRY(gnn_finding_file_update(f->config.findings, f->config.method, figure, err));
+        if (!f->config.check && figure->variant == 0)
+            GNN_TRY(gnn_figure_verdicts(figure, f->config.out_dir, err));
     }
     figure->variant = 0;
     return GNN_OK;
@@ -136,8 +140,6 @@ static enum gnn_status judge_figure(struct gnn_figures *f, const struct gnn_figu
     if (status == GNN_OK && !f->config.check)
         status =
             write_words(f, found, figure, caption[0] != '\0' ? caption : "no configuration is recorded", findings, err);
-    if (!f->config.check)
-        GNN_NEXT(status, gnn_figure_verdicts(figure, &f->tolerances, f->config.out_dir, err));
     free(findings);
     return status;
 }

@@ -43,14 +43,36 @@ static enum gnn_status put_figure(const struct gnn_page *page, struct mark *mark
     return status;
 }
 
-static enum gnn_status put_ratios(const struct gnn_page *page, struct mark *mark, FILE *out, struct gnn_err *err)
+/* Marks of files of results: the file, and the table that a mark has of it. */
+static const struct results {
+    const char *kind, *file;
+    enum gnn_status (*open)(const char *path, struct gnn_csv *out, struct gnn_err *err);
+    enum gnn_status (*put)(const struct gnn_csv *csv, const char *paper, char *methods, FILE *out, struct gnn_err *err);
+} results[] = {
+    {"ratios", "ratios", gnn_ratio_file_open, gnn_ratio_table},
+    {"merit", "ratios", gnn_ratio_file_open, gnn_merit_table},
+    {"findings", "findings", gnn_finding_file_open, gnn_finding_table},
+};
+
+/* Returns NULL for another kind of mark. */
+static const struct results *find_results(const char *kind)
+{
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+        if (strcmp(results[i].kind, kind) == 0)
+            return &results[i];
+    return NULL;
+}
+
+static enum gnn_status put_results(const struct gnn_page *page, const struct results *r, struct mark *mark, FILE *out,
+                                   struct gnn_err *err)
 {
     char path[PATH_BYTES];
     struct gnn_csv csv;
-    (void)snprintf(path, sizeof path, "%s/ratios.csv", page->dir);
-    GNN_TRY(gnn_ratio_file_open(path, &csv, err));
-    const enum gnn_status status = mark->kind[0] == 'm' ? gnn_merit_table(&csv, mark->what, mark->methods, out, err)
-                                                        : gnn_ratio_table(&csv, mark->what, mark->methods, out, err);
+    struct gnn_err cause = {0};
+    (void)snprintf(path, sizeof path, "%s/%s.csv", page->dir, r->file);
+    if (r->open(path, &csv, &cause) != GNN_OK)
+        return gnn_fail(err, cause.status, "%s; `oocgnn figure --all --%s %s` writes it", cause.message, r->file, path);
+    const enum gnn_status status = r->put(&csv, mark->what, mark->methods, out, err);
     gnn_csv_close(&csv);
     return status;
 }
@@ -63,7 +85,8 @@ static enum gnn_status make_part(const struct gnn_page *page, struct mark *mark,
     if (out == NULL)
         return gnn_fail(err, GNN_ENOMEM, "a part of a page");
     (void)fputc('\n', out);
-    enum gnn_status status = mark->kind[0] == 'f' ? put_figure(page, mark, out, err) : put_ratios(page, mark, out, err);
+    const struct results *const r = find_results(mark->kind);
+    enum gnn_status status = r == NULL ? put_figure(page, mark, out, err) : put_results(page, r, mark, out, err);
     (void)fputc('\n', out);
     if (fclose(out) != 0 && status == GNN_OK)
         status = gnn_fail(err, GNN_ENOMEM, "a part of a page");
@@ -125,14 +148,14 @@ static enum gnn_status read_mark(const char *line, struct mark *mark, struct gnn
         return GNN_OK;
     *close = '\0';
     const char *const kind = take_word(&rest);
-    if (kind == NULL || (strcmp(kind, "figure") != 0 && strcmp(kind, "ratios") != 0 && strcmp(kind, "merit") != 0))
+    if (kind == NULL || (strcmp(kind, "figure") != 0 && find_results(kind) == NULL))
         return GNN_OK;
     mark->kind = kind;
     for (char *word = take_word(&rest); word != NULL; word = take_word(&rest))
         GNN_TRY(take_setting(word, mark, err));
-    return mark->what[0] != '\0' || kind[0] == 'm'
-               ? GNN_OK
-               : gnn_fail(err, GNN_EUSAGE, "a mark \"%s\" names %s", kind, kind[0] == 'f' ? "a figure" : "a paper");
+    return mark->what[0] != '\0' || kind[0] == 'm' ? GNN_OK
+                                                   : gnn_fail(err, GNN_EUSAGE, "a mark \"%s\" names %s", kind,
+                                                              find_results(kind) == NULL ? "a figure" : "a paper");
 }
 
 /* Returns the line that ends a mark's part, or NULL if another mark or the end of the page is before it. */

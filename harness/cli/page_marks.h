@@ -5,6 +5,8 @@
  *                                                          Without `where`, the list of its verdicts follows.
  *   `<!-- ratios PAPER methods="A|B" -->`                   Table of ratios.csv with one row for each number that the
  *                                                          paper prints and one column for each method.
+ *   `<!-- findings PAPER methods="A|B" -->`                 Table of findings.csv with one row for each finding without
+ *                                                          a printed number, and one column for each method.
  *   `<!-- merit PAPER methods="A|B" -->`                    Figures of merit of each method; PAPER may be left out.
  *
  * `where` may be repeated. A word with a blank is in quotes. */

@@ -4,6 +4,7 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/ini.h"
 #include "harness/base/words.h"
+#include "harness/figure/show.h"
 #include "harness/record/csv_table.h"
 
 #include <stdlib.h>
@@ -19,19 +20,46 @@ static const char *find_file(const char *id, char path[PATH_BYTES])
     return gnn_data_file_find(dirs.dirs, id, ".ini", path, PATH_BYTES);
 }
 
-bool gnn_ratio_is_of(const struct gnn_csv *csv, uint32_t row, const char *paper)
+/* Returns a field of a file of ratios or findings. */
+static const char *field(const struct gnn_csv *csv, uint32_t row, const char *name)
 {
-    const char *const figure = gnn_csv_field(csv, row, GNN_RATIO_FIGURE);
-    const size_t length = strlen(paper);
-    return length == 0 || (strncmp(figure, paper, length) == 0 && figure[length] == '-');
+    return gnn_csv_field(csv, row, gnn_csv_column(csv, name));
 }
 
+bool gnn_ratio_is_of(const struct gnn_csv *csv, uint32_t row, const char *paper)
+{
+    const char *const figure = field(csv, row, "figure");
+    const size_t length = strlen(paper);
+    return length == 0 || (strncmp(figure, paper, length) == 0 && (figure[length] == '-' || figure[length] == '\0'));
+}
+
+/* Whether two rows are of the same predicate and, in a file of ratios, of the same printed number. */
 static bool same_number(const struct gnn_csv *csv, uint32_t a, uint32_t b)
 {
-    for (uint32_t i = GNN_RATIO_FIGURE; i <= GNN_RATIO_WHERE; i++)
-        if (strcmp(gnn_csv_field(csv, a, i), gnn_csv_field(csv, b, i)) != 0)
+    static const char *const names[] = {"figure", "predicate", "where"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (gnn_csv_column(csv, names[i]) < csv->columns &&
+            strcmp(field(csv, a, names[i]), field(csv, b, names[i])) != 0)
             return false;
     return true;
+}
+
+/* Whether no row before it is of the same number. */
+static bool is_first(const struct gnn_csv *csv, uint32_t row)
+{
+    uint32_t first = 0;
+    while (!same_number(csv, first, row))
+        first++;
+    return first == row;
+}
+
+/* Returns the row of the same number by a method, or csv->rows if there is none. */
+static uint32_t row_by(const struct gnn_csv *csv, uint32_t row, const char *method)
+{
+    uint32_t r = 0;
+    while (r < csv->rows && (!same_number(csv, row, r) || strcmp(field(csv, r, "method"), method) != 0))
+        r++;
+    return r;
 }
 
 static int by_version(const void *a, const void *b)
@@ -44,19 +72,19 @@ enum gnn_status gnn_ratio_methods(const struct gnn_csv *csv, const char *paper, 
 {
     struct gnn_words all = {.count = 0};
     for (uint32_t r = 0; r < csv->rows; r++)
-        if (gnn_ratio_is_of(csv, r, paper) && !gnn_words_has(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD)))
-            gnn_words_add(&all, gnn_csv_field(csv, r, GNN_RATIO_METHOD));
+        if (gnn_ratio_is_of(csv, r, paper) && !gnn_words_has(&all, field(csv, r, "method")))
+            gnn_words_add(&all, field(csv, r, "method"));
     qsort(all.of, all.count, sizeof *all.of, by_version);
     *out = all;
     if (all.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "no ratio is of a figure \"%s-...\"", paper);
+        return gnn_fail(err, GNN_EUSAGE, "no row is of a figure \"%s\" or \"%s-...\"", paper, paper);
     if (chosen == NULL)
         return GNN_OK;
     out->count = 0;
     gnn_words_split(out, chosen, "|");
     for (uint32_t i = 0; i < out->count; i++)
         if (!gnn_words_has(&all, out->of[i]))
-            return gnn_fail(err, GNN_EUSAGE, "no ratio has the method \"%s\"; one that has some is \"%s\"", out->of[i],
+            return gnn_fail(err, GNN_EUSAGE, "no row has the method \"%s\"; one that has some is \"%s\"", out->of[i],
                             all.of[0]);
     return GNN_OK;
 }
@@ -104,17 +132,16 @@ static void put_number(const struct gnn_csv *csv, uint32_t row, const struct gnn
     (void)fputs(" | ", out);
     put_value(strtod(gnn_csv_field(csv, row, GNN_RATIO_PUBLISHED), NULL), false, out);
     for (uint32_t m = 0; m < methods->count; m++) {
+        const uint32_t r = row_by(csv, row, methods->of[m]);
         (void)fputs("| ", out);
-        for (uint32_t r = 0; r < csv->rows; r++) {
-            if (!same_number(csv, row, r) || strcmp(gnn_csv_field(csv, r, GNN_RATIO_METHOD), methods->of[m]) != 0)
-                continue;
-            const bool holds = strcmp(gnn_csv_field(csv, r, GNN_RATIO_HOLDS), "yes") == 0;
-            judged++;
-            held += holds ? 1 : 0;
-            if (!holds && reason[0] == '\0')
-                reason = gnn_csv_field(csv, r, GNN_RATIO_REASON);
-            put_value(strtod(gnn_csv_field(csv, r, GNN_RATIO_OURS), NULL), holds, out);
-        }
+        if (r == csv->rows)
+            continue;
+        const bool holds = strcmp(gnn_csv_field(csv, r, GNN_RATIO_HOLDS), "yes") == 0;
+        judged++;
+        held += holds ? 1 : 0;
+        if (!holds && reason[0] == '\0')
+            reason = gnn_csv_field(csv, r, GNN_RATIO_REASON);
+        put_value(strtod(gnn_csv_field(csv, r, GNN_RATIO_OURS), NULL), holds, out);
     }
     if (held > 0 && held < judged)
         (void)fprintf(out, "| holds in %u of %u | ", held, judged);
@@ -124,25 +151,75 @@ static void put_number(const struct gnn_csv *csv, uint32_t row, const struct gnn
     (void)fputs(" |\n", out);
 }
 
+/* Writes a heading: what names a row, the methods, and what follows. Lists end with NULL. */
+static void put_heading(const char *const *before, const struct gnn_words *methods, const char *const *after, FILE *out)
+{
+    struct gnn_words heading = {.count = 0};
+    for (; *before != NULL; before++)
+        gnn_words_add(&heading, *before);
+    for (uint32_t m = 0; m < methods->count; m++)
+        gnn_words_add(&heading, methods->of[m]);
+    for (; *after != NULL; after++)
+        gnn_words_add(&heading, *after);
+    gnn_table_heading(&heading, out);
+}
+
 enum gnn_status gnn_ratio_table(const struct gnn_csv *csv, const char *paper, char *chosen, FILE *out,
                                 struct gnn_err *err)
 {
+    static const char *const before[] = {"figure", "finding", "published", NULL};
+    static const char *const after[] = {"verdict", "likely cause", NULL};
     struct gnn_words methods = {.count = 0};
     GNN_TRY(gnn_ratio_methods(csv, paper, chosen, &methods, err));
-    struct gnn_words heading = {.of = {"figure", "finding", "published"}, .count = 3};
-    for (uint32_t m = 0; m < methods.count; m++)
-        gnn_words_add(&heading, methods.of[m]);
-    gnn_words_add(&heading, "verdict");
-    gnn_words_add(&heading, "likely cause");
-    gnn_table_heading(&heading, out);
-    for (uint32_t r = 0; r < csv->rows; r++) {
-        uint32_t first = 0;
-        while (!same_number(csv, first, r))
-            first++;
-        if (first == r && gnn_ratio_is_of(csv, r, paper))
+    put_heading(before, &methods, after, out);
+    for (uint32_t r = 0; r < csv->rows; r++)
+        if (is_first(csv, r) && gnn_ratio_is_of(csv, r, paper))
             put_number(csv, r, &methods, out);
-    }
     (void)fputs("\nBold: the finding holds.\n", out);
+    return GNN_OK;
+}
+
+/* Puts a finding, whose first row is `row`, with its verdict by each method. */
+static void put_finding(const struct gnn_csv *csv, uint32_t row, const struct gnn_words *methods, FILE *out)
+{
+    const char *const says = gnn_csv_field(csv, row, GNN_FINDING_SAYS), *reason = "";
+    const char *const place = gnn_csv_field(csv, row, GNN_FINDING_PLACE);
+    const char *const figure = gnn_csv_field(csv, row, GNN_FINDING_FIGURE);
+    (void)fprintf(out, says[0] != '\0' ? "| %s | " : "| %s | `%s` ", place[0] != '\0' ? place : figure,
+                  gnn_csv_field(csv, row, GNN_FINDING_PREDICATE));
+    gnn_table_text(says, out);
+    (void)fputs(says[0] != '\0' ? " |" : "|", out);
+    for (uint32_t m = 0; m < methods->count; m++) {
+        const uint32_t r = row_by(csv, row, methods->of[m]);
+        const char *const verdict = r < csv->rows ? gnn_csv_field(csv, r, GNN_FINDING_VERDICT) : "";
+        if (reason[0] == '\0' && strcmp(verdict, gnn_verdict_name(GNN_HOLDS_NOT)) == 0)
+            reason = gnn_csv_field(csv, r, GNN_FINDING_REASON);
+        (void)fprintf(out, " %s |", verdict);
+    }
+    (void)fputc(' ', out);
+    gnn_table_text(reason, out);
+    (void)fputs(" |\n", out);
+}
+
+/* Whether a finding has a printed number by one of the methods. */
+static bool has_number(const struct gnn_csv *csv, uint32_t row)
+{
+    bool found = false;
+    for (uint32_t r = 0; r < csv->rows; r++)
+        found = found || (gnn_csv_field(csv, r, GNN_FINDING_PUBLISHED)[0] != '\0' && same_number(csv, r, row));
+    return found;
+}
+
+enum gnn_status gnn_finding_table(const struct gnn_csv *csv, const char *paper, char *chosen, FILE *out,
+                                  struct gnn_err *err)
+{
+    static const char *const before[] = {"place", "finding", NULL}, *const after[] = {"likely cause", NULL};
+    struct gnn_words methods = {.count = 0};
+    GNN_TRY(gnn_ratio_methods(csv, paper, chosen, &methods, err));
+    put_heading(before, &methods, after, out);
+    for (uint32_t r = 0; r < csv->rows; r++)
+        if (is_first(csv, r) && gnn_ratio_is_of(csv, r, paper) && !has_number(csv, r))
+            put_finding(csv, r, &methods, out);
     return GNN_OK;
 }
 

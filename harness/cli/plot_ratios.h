@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of a file of ratios (ratio_file.h): published numbers against ours. */
+/* The picture of a file of ratios (result_file.h): published numbers against ours. */
 #ifndef GNN_CLI_PLOT_RATIOS_H
 #define GNN_CLI_PLOT_RATIOS_H
 

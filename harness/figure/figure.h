@@ -118,9 +118,16 @@ struct gnn_figure_expression {
     struct gnn_predicate parsed;
 };
 
+struct gnn_finding {
+    enum gnn_verdict_of_predicate verdict;
+    char ours[GNN_FIGURE_LINE]; /* our value for the printed number, or else the values of a combination; "": none */
+    char published[32];         /* the printed number, or "3 numbers" if there are several; "" if there is none */
+};
+
 struct gnn_figure_predicate {
     char name[GNN_NAME_MAX], text[GNN_FIGURE_LINE], says[GNN_FIGURE_LINE], reason[GNN_FIGURE_LINE];
     struct gnn_predicate parsed;
+    struct gnn_finding found; /* by gnn_figure_judge() */
 };
 
 struct gnn_paper_figure {

@@ -5,6 +5,7 @@
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +13,13 @@ enum { LINES_MAX = 8, PATH_BYTES = 1024 };
 
 struct telling {
     const struct gnn_paper_figure *figure;
-    const struct gnn_figure_predicate *predicate;
+    struct gnn_figure_predicate *predicate;
     FILE *out;
     struct gnn_figure_verdicts *sum;
     bool is_ratio;
     struct gnn_ratio_kind kind;
     uint32_t told, left_out;
+    bool has_decided; /* predicate->found.ours has the values of a combination that decides the verdict */
     bool out_of_memory;
 };
 
@@ -39,25 +41,49 @@ static void add_ratio(struct telling *t, const struct gnn_judged *judged)
     (void)snprintf(ratio->reason, sizeof ratio->reason, "%s", t->predicate->reason);
 }
 
-/* One combination: its operands with the signs between them. The first few are told, and all that do not hold. */
+/* Writes the values of a combination: the operands with the signs between them. */
+static void put_values(const struct gnn_predicate *predicate, const struct gnn_judged *judged, FILE *out)
+{
+    (void)fprintf(out, "%s%s", judged->where, judged->where[0] != '\0' ? ": " : "");
+    if (predicate->operand_count == 1 && judged->count == 2)
+        (void)fprintf(out, "worst step %.4g, last over first %.4g", judged->values[0], judged->values[1]);
+    else
+        (void)fprintf(out, "%.4g", judged->values[0]);
+    for (uint32_t i = 1; i < predicate->operand_count; i++)
+        (void)fprintf(out, " %s %.4g", predicate->between[i - 1], judged->values[i]);
+}
+
+/* Keeps the values of the first combination that decides the verdict: one that does not hold, or any if all hold. */
+static void keep_values(struct telling *t, const struct gnn_judged *judged)
+{
+    struct gnn_finding *const found = &t->predicate->found;
+    if (t->has_decided || judged->holds != (found->verdict != GNN_HOLDS_NOT))
+        return;
+    FILE *const out = fmemopen(found->ours, sizeof found->ours, "w");
+    t->has_decided = true;
+    t->out_of_memory = t->out_of_memory || out == NULL;
+    if (out == NULL)
+        return;
+    put_values(&t->predicate->parsed, judged, out);
+    (void)fclose(out);
+    found->ours[sizeof found->ours - 1] = '\0';
+}
+
+/* One combination. The first few are told, and all that do not hold. */
 static void tell(void *ctx, const struct gnn_judged *judged)
 {
     struct telling *const t = ctx;
     const bool ratio = t->is_ratio && judged->values[1] > 0;
     if (ratio)
         add_ratio(t, judged);
+    keep_values(t, judged);
     if (judged->holds && t->told >= LINES_MAX) {
         t->left_out++;
         return;
     }
     t->told++;
-    (void)fprintf(t->out, "      %s%s", judged->where, judged->where[0] != '\0' ? ": " : "");
-    if (t->predicate->parsed.operand_count == 1 && judged->count == 2)
-        (void)fprintf(t->out, "worst step %.4g, last over first %.4g", judged->values[0], judged->values[1]);
-    else
-        (void)fprintf(t->out, "%.4g", judged->values[0]);
-    for (uint32_t i = 1; i < t->predicate->parsed.operand_count; i++)
-        (void)fprintf(t->out, " %s %.4g", t->predicate->parsed.between[i - 1], judged->values[i]);
+    (void)fputs("      ", t->out);
+    put_values(&t->predicate->parsed, judged, t->out);
     if (ratio)
         (void)fprintf(t->out, " (log2 %+.2f)", gnn_figure_ratio_error(judged->values[0], judged->values[1]));
     (void)fputs(judged->holds ? "\n" : ", does not hold\n", t->out);
@@ -77,12 +103,32 @@ static void tell_extent(const struct gnn_outcome *outcome, FILE *out)
 static const char *const words[] = {
     [GNN_HOLDS] = "holds", [GNN_HOLDS_NOT] = "DOES NOT HOLD", [GNN_NOT_MEASURABLE] = "not measurable"};
 
-static void judge_one(const struct gnn_figure_predicate *predicate, const struct gnn_value_source *source,
-                      const struct gnn_tolerances *tolerances, struct telling *t)
+const char *gnn_verdict_name(enum gnn_verdict_of_predicate verdict)
 {
+    static const char *const names[] = {
+        [GNN_HOLDS] = "holds", [GNN_HOLDS_NOT] = "does not hold", [GNN_NOT_MEASURABLE] = "not measurable"};
+    return names[verdict];
+}
+
+/* Keeps our value of the only ratio, and the number that it is compared with, or how many numbers there are. */
+static void keep_ratio(const struct gnn_figure_ratios *ratios, uint32_t first, struct gnn_finding *found)
+{
+    assert(first <= ratios->count);
+    if (ratios->count > first + 1)
+        (void)snprintf(found->published, sizeof found->published, "%u numbers", ratios->count - first);
+    if (ratios->count != first + 1)
+        return;
+    (void)snprintf(found->published, sizeof found->published, "%.6g", ratios->rows[first].published);
+    (void)snprintf(found->ours, sizeof found->ours, "%.6g", ratios->rows[first].ours);
+}
+
+static void judge_one(const struct gnn_value_source *source, const struct gnn_tolerances *tolerances, struct telling *t)
+{
+    struct gnn_figure_predicate *const predicate = t->predicate;
     struct gnn_outcome outcome;
     /* Once without a word, since the verdict stands before the values. */
     gnn_predicate_judge(&predicate->parsed, source, tolerances, NULL, NULL, &outcome);
+    predicate->found = (struct gnn_finding){.verdict = outcome.verdict};
     (void)fprintf(t->out, "  %-15s %s: %s\n", words[outcome.verdict], predicate->name, predicate->text);
     if (predicate->says[0] != '\0')
         (void)fprintf(t->out, "      %s\n", predicate->says);
@@ -91,6 +137,7 @@ static void judge_one(const struct gnn_figure_predicate *predicate, const struct
     gnn_predicate_judge(&predicate->parsed, source, tolerances, tell, t, &outcome);
     if (!t->kind.is_each)
         gnn_figure_ratios_merge(&t->sum->ratios, first);
+    keep_ratio(&t->sum->ratios, first, &predicate->found);
     if (t->left_out > 0)
         (void)fprintf(t->out, "      and %u more that hold\n", t->left_out);
     if (outcome.verdict == GNN_HOLDS_NOT && predicate->reason[0] != '\0')
@@ -108,30 +155,25 @@ enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure, const struct g
     for (uint32_t i = 0; i < figure->predicate_count; i++) {
         struct telling t = {.figure = figure, .predicate = &figure->predicates[i], .out = out, .sum = sum};
         t.is_ratio = gnn_figure_ratio_kind(figure, &figure->predicates[i].parsed, &t.kind);
-        judge_one(&figure->predicates[i], &source, tolerances, &t);
+        judge_one(&source, tolerances, &t);
         if (t.out_of_memory)
-            return gnn_fail(err, GNN_ENOMEM, "the ratios of figure %s", figure->id);
+            return gnn_fail(err, GNN_ENOMEM, "the findings of figure %s", figure->id);
     }
     return GNN_OK;
 }
 
-enum gnn_status gnn_figure_verdicts(struct gnn_paper_figure *figure, const struct gnn_tolerances *tolerances,
-                                    const char *dir, struct gnn_err *err)
+enum gnn_status gnn_figure_verdicts(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
 {
     char path[PATH_BYTES], *text = NULL;
     size_t bytes = 0;
-    struct gnn_value_source source;
     FILE *const out = open_memstream(&text, &bytes);
     if (out == NULL)
         return gnn_fail(err, GNN_ENOMEM, "the verdicts of %s", figure->id);
-    gnn_figure_values(figure, &source);
     for (uint32_t i = 0; i < figure->predicate_count; i++) {
         const struct gnn_figure_predicate *const p = &figure->predicates[i];
-        struct gnn_outcome outcome;
-        gnn_predicate_judge(&p->parsed, &source, tolerances, NULL, NULL, &outcome);
-        (void)fprintf(out, p->says[0] != '\0' ? "* **%s**: %s." : "* **%s**: `%s`.", words[outcome.verdict],
+        (void)fprintf(out, p->says[0] != '\0' ? "* **%s**: %s." : "* **%s**: `%s`.", words[p->found.verdict],
                       p->says[0] != '\0' ? p->says : p->text);
-        if (outcome.verdict == GNN_HOLDS_NOT && p->reason[0] != '\0')
+        if (p->found.verdict == GNN_HOLDS_NOT && p->reason[0] != '\0')
             (void)fprintf(out, " Likely cause: %s.", p->reason);
         (void)fputc('\n', out);
     }

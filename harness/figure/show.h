@@ -39,16 +39,18 @@ struct gnn_figure_verdicts {
 };
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts); /* accepts a zeroed one */
 
-/* Judges every predicate and prints each with its values. Adds the verdicts to *sum. Returns GNN_ENOMEM if memory runs
- * out. */
+/* Judges every predicate, prints each with its values, and keeps what was found in the predicates. Adds the verdicts to
+ * *sum. Returns GNN_ENOMEM if memory runs out. */
 GNN_MUST_CHECK enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure,
                                                 const struct gnn_tolerances *tolerances, FILE *out,
                                                 struct gnn_figure_verdicts *sum, struct gnn_err *err);
 
-/* Writes DIR/NAME.verdicts.md, where NAME is the ID, for pages: a list of verdicts, with the sentence of each predicate
- * that has one. Returns errors of gnn_text_file_replace(). */
-GNN_MUST_CHECK enum gnn_status gnn_figure_verdicts(struct gnn_paper_figure *figure,
-                                                   const struct gnn_tolerances *tolerances, const char *dir,
+/* Returns "holds", "does not hold" or "not measurable". */
+const char *gnn_verdict_name(enum gnn_verdict_of_predicate verdict);
+
+/* Writes DIR/NAME.verdicts.md, where NAME is the ID, for pages: a list of what gnn_figure_judge() found last, with the
+ * sentence of each predicate that has one. Returns errors of gnn_text_file_replace(). */
+GNN_MUST_CHECK enum gnn_status gnn_figure_verdicts(const struct gnn_paper_figure *figure, const char *dir,
                                                    struct gnn_err *err);
 
 #endif

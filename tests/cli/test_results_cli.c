@@ -27,7 +27,8 @@ static int make_place(void **state)
         "16\nfanout = 5,5\nevaluate = never\nepochs = 2\nmodel = sage\n[slow]\nsystem = pygplus\ndim = 64, 512\n"
         "[fast]\nsystem = null\ndim = 64, 512\npublished = F\n[figure]\npaper = tiny\nplace = Figure 1\ntitle = "
         "A tiny figure\nchart = bars\nx = dim\ny = epoch_s\npublished = time\nscale = 1/4000\n[holds]\norder = "
-        "epoch_s[fast] < epoch_s[slow]\nratio = epoch_s[slow] / epoch_s[fast] ~ 1000\n[says]\norder = Fast is "
+        "epoch_s[fast] < epoch_s[slow]\nratio = epoch_s[slow] / epoch_s[fast] ~ 1000\nlast = "
+        "epoch_s[slow] < 0.0265\n[says]\norder = Fast is "
         "faster than slow\nratio = Slow takes 1000 times as long as fast\n[reasons]\nratio = the "
         "graph|s size\n");
     published_write(p, "tiny",
@@ -59,7 +60,8 @@ static void ratios_become_rows(void **state)
     expect(p, 2, PARTS("--ratios: nan.csv:2: published is \"0\", expected a number above 0"),
            FIGURE "--ratios nan.csv");
     expect(p, 2, PARTS("--ratios /proc/r.csv: "), FIGURE "--ratios /proc/r.csv");
-    expect(p, 2, PARTS("--method x names rows of --ratios FILE, which is not given"), FIGURE "--method x");
+    expect(p, 2, PARTS("--method x names rows of a file, but neither --ratios FILE nor --findings FILE is given"),
+           FIGURE "--method x");
     expect(p, 0, PARTS("order: epoch_s[fast] < epoch_s[slow]\n      Fast is faster than slow\n      judged: 2\n"),
            FIGURE "--ratios r.csv && cp r.csv first.csv");
     /* Two combinations share the printed number: one row, behind the one that was there. */
@@ -87,6 +89,40 @@ static void ratios_become_rows(void **state)
 #undef FIGURE
 }
 
+#define FINDINGS "paper,place,figure,predicate,method,published,ours,verdict,finding,reason,scale,commit,date\n"
+#define OTHER_FINDING "tiny,Figure 10,tiny-fig10,other,measured,,,holds,,,1/100,abc,2026-01-31\n"
+
+static void findings_become_rows(void **state)
+{
+    const struct place *const p = *state;
+#define FIGURE "$O figure tiny-fig1 --jobs 2 --db runs.db --out out --findings "
+#define ORDER "tiny,Figure 1,tiny-fig1,order,"
+#define RATIO "tiny,Figure 1,tiny-fig1,ratio,"
+    process_write_file(p->dir, "bad.csv", 0644, "a,b\n");
+    process_write_file(p->dir, "f.csv", 0644, FINDINGS OTHER_FINDING);
+    expect(p, 2,
+           PARTS("--findings: bad.csv:1: a file of findings has 13 columns, and column 1 is \"paper\"; name another"),
+           FIGURE "bad.csv");
+    expect(p, 2, PARTS("--findings /proc/f.csv: "), FIGURE "/proc/f.csv");
+    expect(p, 0, PARTS("none yet"), FIGURE "none.csv --check >/dev/null; [ ! -e none.csv ] && echo none yet");
+    expect(p, 0, PARTS("kept"), FIGURE "f.csv >/dev/null && cp f.csv first.csv && echo kept");
+    /* The order of the predicates is that of the file; places are in the order of their numbers. */
+    expect(p, 0,
+           PARTS(FINDINGS ORDER "simulated ideal 1/4000,,dim=64: ", ",holds,Fast is faster than slow,,1/4000,",
+                 RATIO "simulated ideal 1/4000,1000,",
+                 ",does not hold,Slow takes 1000 times as long as fast,the graph|s size,1/4000,",
+                 "last,simulated ideal 1/4000,,dim=512: ", " < 0.0265,does not hold,,,1/4000,", OTHER_FINDING),
+           "cat f.csv; [ $(wc -l <f.csv) -eq 5 ]");
+    /* The same findings again, and by another method. */
+    expect(p, 0, PARTS("same"), FIGURE "f.csv --check >/dev/null && cmp f.csv first.csv && echo same");
+    expect(p, 0, PARTS(ORDER "m,,dim=64: ", RATIO "m,1000,", "order,m\nratio,m\nlast,m\nother,measured\n"),
+           FIGURE "f.csv --check --method m >/dev/null && cat f.csv && cut -d, -f4,5 f.csv");
+    expect(p, 0, PARTS(OTHER_FINDING), "grep -q 'Figure 1,.*,simulated' f.csv && cat f.csv");
+#undef FIGURE
+#undef ORDER
+#undef RATIO
+}
+
 #define ORIGIN "Made 2026-01-31 of commit 0123abc by `oocgnn figure tiny-fig1`.\n"
 #define FIGURE_MARK "<!-- figure tiny-fig1 -->\n"
 #define END_MARK "<!-- end -->\n"
@@ -104,6 +140,14 @@ static void write_data(const struct place *p)
                        "data/tiny-fig1.verdicts"
                        ".md",
                        0644, "* **holds**: A is fast.\n* **DOES NOT HOLD**: `c < d`. Likely cause: it is small.\n");
+    process_write_file(p->dir, "data/findings.csv", 0644,
+                       FINDINGS
+                       "tiny,Figure 1,tiny-fig1,order,m 1/2,,1 < 2,holds,A is fast,r,1/2,c,d\n"
+                       "tiny,Figure 1,tiny-fig1,ratio,m 1/2,4,8,does not hold,It is 4,r,1/2,c,d\n"
+                       "tiny,Figure 1,tiny-fig1,each,m 1/2,3 numbers,8,holds,,,1/2,c,d\n"
+                       "tiny,Figure 1,tiny-fig1,order,m 1/4,,2 < 1,does not hold,A is fast,it|s small,1/4,c,d\n"
+                       "tiny,Figure 2,tiny-fig2,p,m 1/4,,,not measurable,,not shown,1/4,c,d\n"
+                       ",,mine,q,m 1/4,,,holds,,,1/4,c,d\nvast,Figure 3,vast-fig3,v,z,,,holds,,,1/4,c,d\n");
     process_write_file(p->dir, "data/ratios.csv", 0644,
                        HEADING "tiny-fig1,ratio,,4,m 1/10,8,no,yes,the|graph,1/10,c,d\n"
                                "tiny-fig1,ratio,,4,m 1/2,4,yes,yes,,1/2,c,d\n"
@@ -122,7 +166,8 @@ static void marks_are_filled(void **state)
         "# A page\n\n" FIGURE_MARK END_MARK
         "\n<!-- figure tiny-fig1 columns=dim,epoch_s where=series=fast|none where=dim=64 -->\nold\n" END_MARK
         "\n<!-- ratios tiny -->\n" END_MARK "<!-- ratios tiny methods=\"other|m 1/2\" -->\n" END_MARK
-        "<!-- merit -->\n" END_MARK "<!-- merit tiny methods=other -->\n" END_MARK ORIGIN);
+        "<!-- merit -->\n" END_MARK "<!-- merit tiny methods=other -->\n" END_MARK "<!-- findings tiny -->\n" END_MARK
+        "<!-- findings tiny-fig1 methods=\"m 1/4\" -->\n" END_MARK "<!-- findings mine -->\n" END_MARK ORIGIN);
     expect(p, 0,
            PARTS("p.markdown:4: the page has \"<!-- end -->\", the data in data give:\n\n| series |",
                  "p.markdown:7: the page has \"old\", the data in data give:\n\n| dim |"),
@@ -145,8 +190,14 @@ static void marks_are_filled(void **state)
               "| m 1/2 | 2 | 0.00 | 2 | 2 | tiny-fig1 ratio: 4 for 4 | 1 | 0 | 0.00 | 2.00 |\n"
               "| m 1/10 | 1 | 1.00 | 0 | 1 | tiny-fig1 ratio: 8 for 4 | 1 | 0 | 1.00 | 2.00 |\n"
               "| other | 3 | 3.00 | 1 | 1 | tiny-table2 gone: 2 for 1.235e+04 | 3 | 1 | 3.00 | 2.00 |\n",
-              "| other | 2 | 7.80 | 0 | 0 | tiny-table2 gone: 2 for 1.235e+04 | 2 | 1 | 7.80 | 7.80 |\n\n" END_MARK
-                  ORIGIN),
+              "| other | 2 | 7.80 | 0 | 0 | tiny-table2 gone: 2 for 1.235e+04 | 2 | 1 | 7.80 | 7.80 |\n\n" END_MARK,
+              "| place | finding | m 1/2 | m 1/4 | likely cause |\n|---|---|---|---|---|\n"
+              "| Figure 1 | A is fast | holds | does not hold | it\\|s small |\n"
+              "| Figure 2 | `p` |  | not measurable |  |\n\n" END_MARK,
+              "| place | finding | m 1/4 | likely cause |\n|---|---|---|---|\n"
+              "| Figure 1 | A is fast | does not hold | it\\|s small |\n\n" END_MARK,
+              "| place | finding | m 1/4 | likely cause |\n|---|---|---|---|\n"
+              "| mine | `q` | holds |  |\n\n" END_MARK ORIGIN),
         "cat p.markdown");
     /* A number that changes is found, in its line; another folder of data gives other numbers. */
     expect(p, 1,
@@ -179,8 +230,10 @@ static void wrong_pages_are_named(void **state)
         {"<!-- figure tiny-fig1 where=dmi=1 -->\n" END_MARK, "has no column \"dmi\"", 2},
         {"<!-- figure tiny-fig1 where=dim=1 -->\n" END_MARK, "no row has all values of `where`", 2},
         {"<!-- figure tiny-fig1 where=dim -->\n" END_MARK, "expected columns=A,B, methods=", 2},
-        {"<!-- ratios tin -->\n" END_MARK, "w.markdown:1: no ratio is of a figure \"tin-...\"", 2},
-        {"<!-- ratios tiny methods=othr -->\n" END_MARK, "no ratio has the method \"othr\"", 2},
+        {"<!-- ratios tin -->\n" END_MARK, "w.markdown:1: no row is of a figure \"tin\" or \"tin-...\"", 2},
+        {"<!-- ratios tiny methods=othr -->\n" END_MARK, "no row has the method \"othr\"", 2},
+        {"<!-- findings -->\n" END_MARK, "w.markdown:1: a mark \"findings\" names a paper", 2},
+        {"<!-- findings tin -->\n" END_MARK, "no row is of a figure \"tin\" or \"tin-...\"", 2},
         {FIGURE_MARK END_MARK, "w.markdown:2: the last line of a page with marks needs a date", 1},
         {FIGURE_MARK END_MARK "Made 2026-1-31 of 0123abc by `x`.\n\n", "w.markdown:3: the last line", 1},
         {FIGURE_MARK END_MARK "Made 2026-01-31 of 0123ab by `x`.\n", "w.markdown:3: the last line", 1},
@@ -191,16 +244,23 @@ static void wrong_pages_are_named(void **state)
         process_write_file(p->dir, "w.markdown", 0644, "%s", cases[i].page);
         expect(p, cases[i].exit_status, PARTS(cases[i].part), "$O page w.markdown --check");
     }
+    process_write_file(p->dir, "w.markdown", 0644, "%s", "<!-- findings tiny -->\n" END_MARK);
+    expect(p, 2,
+           PARTS("data/findings.csv: No such file or directory; `oocgnn figure --all --findings data/findings.csv` "
+                 "writes it"),
+           "rm data/findings.csv; $O page w.markdown --check");
     expect(p, 2, PARTS("page: which pages?"), "$O page");
     expect(p, 2, PARTS("--check and --write: the one or the other"), "$O page w.markdown --check --write");
     expect(p, 2, PARTS("page none.markdown: No such file", "w.markdown:3: the last line"),
-           "$O page none.markdown w.markdown --check");
+           "printf '<!-- figure tiny-fig1 -->\\n<!-- end -->\\nx\\n' >w.markdown; $O page none.markdown w.markdown "
+           "--check");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ratios_become_rows, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(findings_become_rows, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(marks_are_filled, make_place, place_tear_down),
         cmocka_unit_test_setup_teardown(wrong_pages_are_named, make_place, place_tear_down),
     };
