@@ -12,9 +12,10 @@ enum gnn_report_style { GNN_REPORT_TEXT, GNN_REPORT_MARKDOWN, GNN_REPORT_CSV };
 
 /* Writes one row per configuration, over its repetitions: gnn_run_series_open defines which runs repeat each other, and
  * has `over`. A row has the options in which the rows differ, the number of runs, median and range of the epoch time
- * (gnn_run_epoch_ns), and the ratio to the fastest comparable row. Comparable rows have the same world, dataset, scale,
- * variant and kind of memory limit, and both or neither gather features. Other columns are medians,
- * each left out if no run has a value. A row without a time has the status of its last run.
+ * (gnn_run_epoch_ns), and the ratio to the fastest comparable row. Comparable rows differ by system, by parameters of
+ * systems and by repetition only: all options, memory limit, dataset and build are the same. Also, both or neither
+ * gather features. Other columns are medians, each left out if no run has a value. A row without a time has the status
+ * of its last run.
  *
  * Below the table are the conditions that all rows share, the reasons of runs without a time, and notes. CSV has the
  * table only, with numbers in full and units in the names. Columns for dataset, scale, dim, world, memory limit and

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Repetitions of a configuration as one row, for a terminal, Markdown or CSV. */
 #include "harness/base/plain_text.h"
+#include "harness/base/words.h"
 #include "harness/record/notes.h"
 #include "harness/record/report.h"
 #include "harness/record/report_cells.h"
@@ -137,22 +138,37 @@ static bool gathers(const struct gnn_run_record *run)
     return run->counters.rows_asked != GNN_UNKNOWN && run->counters.rows_asked > 0;
 }
 
-/* Returns whether a ratio of the two runs' times means something. */
-static bool are_comparable(const struct gnn_run_record *a, const struct gnn_run_record *b)
+/* Whether rows may differ in this key and still be compared: a parameter of the row's system, and what labels a run,
+ * ends it or follows from the system. */
+static bool is_of_system(const struct row *row, const char *key)
 {
-    return a->scale_divisor == b->scale_divisor && strcmp(a->world, b->world) == 0 &&
-           strcmp(a->dataset, b->dataset) == 0 && strcmp(a->variant, b->variant) == 0 && gathers(a) == gathers(b) &&
-           gnn_run_cap_not_enforced(a) == gnn_run_cap_not_enforced(b) &&
-           gnn_run_inherited_bytes(a) == gnn_run_inherited_bytes(b);
+    static const char *const free_keys[] = {"tag", "time-limit", "io", NULL};
+    const size_t own = strlen(row->shown->system);
+    return gnn_list_has(free_keys, key) || (strncmp(key, row->shown->system, own) == 0 && key[own] == '.');
 }
 
-static double ratio_of(const struct repeats *r, const struct row *row)
+/* Returns whether the rows differ by system and repetition only, so that a ratio of their times means something. */
+static bool are_comparable(const struct repeats *r, uint32_t a, uint32_t b)
 {
-    double best = row->median;
-    for (uint32_t s = 0; s < r->series.count; s++)
-        if (r->rows[s].median < best && are_comparable(r->rows[s].shown, row->shown))
-            best = r->rows[s].median;
-    return row->median / best;
+    const struct gnn_kv_list *const varied = &r->series.varied;
+    const struct row *const left = &r->rows[a], *const right = &r->rows[b];
+    for (uint32_t i = 0; i < varied->count; i++) {
+        const char *const key = varied->items[i].key;
+        const char *const mine = gnn_kv_get(&r->series.conditions[a], key);
+        const char *const other = gnn_kv_get(&r->series.conditions[b], key);
+        if (mine != NULL && other != NULL && strcmp(mine, other) != 0 && !is_of_system(left, key))
+            return false;
+    }
+    return strcmp(left->shown->variant, right->shown->variant) == 0 && gathers(left->shown) == gathers(right->shown);
+}
+
+static double ratio_of(const struct repeats *r, uint32_t s)
+{
+    double best = r->rows[s].median;
+    for (uint32_t other = 0; other < r->series.count; other++)
+        if (r->rows[other].median < best && are_comparable(r, s, other))
+            best = r->rows[other].median;
+    return r->rows[s].median / best;
 }
 
 static void list_runs(const struct repeats *r, uint32_t s, char text[RUN_NUMBERS_BYTES])
@@ -223,9 +239,10 @@ static const char *missing_word(const struct gnn_run_record *run)
 }
 
 /* Writes number of runs, median, range and ratio from `column` on; returns the next column. */
-static uint32_t set_times(const struct repeats *r, struct gnn_text_grid *grid, const struct row *row, uint32_t column)
+static uint32_t set_times(const struct repeats *r, struct gnn_text_grid *grid, uint32_t s, uint32_t column)
 {
     char text[TEXT_BYTES];
+    const struct row *const row = &r->rows[s];
     const bool csv = r->style == GNN_REPORT_CSV;
     const char *const word = missing_word(row->shown);
     if (csv)
@@ -238,7 +255,7 @@ static uint32_t set_times(const struct repeats *r, struct gnn_text_grid *grid, c
     gnn_text_grid_set(grid, column++, "%s", csv || row->timed > 0 ? median : word);
     gnn_text_grid_set(grid, column++, "%s", number_text(row->least, SECONDS, r->style, text));
     gnn_text_grid_set(grid, column++, "%s", number_text(row->most, SECONDS, r->style, text));
-    gnn_text_grid_set(grid, column++, "%s", number_text(ratio_of(r, row), SHARE, r->style, text));
+    gnn_text_grid_set(grid, column++, "%s", number_text(ratio_of(r, s), SHARE, r->style, text));
     return column;
 }
 
@@ -249,7 +266,7 @@ static void set_row(const struct repeats *r, struct gnn_text_grid *grid, uint32_
     gnn_text_grid_set(grid, 0, "%s", gnn_run_system_text(r->rows[s].shown, text));
     for (uint32_t o = 0; o < r->option_count; o++)
         set_option(r, grid, s, o);
-    uint32_t column = set_times(r, grid, &r->rows[s], 1 + r->option_count);
+    uint32_t column = set_times(r, grid, s, 1 + r->option_count);
     for (uint32_t m = 0; m < MEASURES; m++) {
         if (!shown[m])
             continue;
