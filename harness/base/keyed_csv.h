@@ -23,8 +23,8 @@ GNN_MUST_CHECK enum gnn_status gnn_keyed_csv_open(const char *path, const struct
 
 /* Puts rows into the file, which is created if it is missing. A row replaces the row with the same key. All other rows
  * are kept. Rows are sorted by keys ("fig2" before "fig10"), and otherwise stay in their order. `text` is a heading
- * with rows, and is freed. If it has no rows, the file is not written. The message of an error ends with the remedy. Returns
- * errors of gnn_keyed_csv_open() but GNN_ENOENT, and of gnn_text_file_replace(). */
+ * with rows, and is freed. If it has no rows, the file is not written. The message of an error ends with the remedy.
+ * Returns errors of gnn_keyed_csv_open() but GNN_ENOENT, and of gnn_text_file_replace(). */
 GNN_MUST_CHECK enum gnn_status gnn_keyed_csv_update(const char *path, const struct gnn_csv_form *form, char *text,
                                                     const char *remedy, struct gnn_err *err);
 
