@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/system/prepared.h"
 
+#include "harness/base/log.h"
 #include "harness/storage/exact.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 struct gnn_prepared_path gnn_prepared_path(const struct gnn_prepared *prepared, const char *name)
 {
@@ -76,4 +79,29 @@ enum gnn_status gnn_prepared_count(const struct gnn_prepared *prepared, const ch
     gnn_file_close(prepared->world, file);
     *bytes += info.size_bytes;
     return GNN_OK;
+}
+
+/* Returns the length of a magic without the number at its end, 0 if it has none or a byte that is no text. */
+static size_t stem_of(const char *magic)
+{
+    const size_t length = strnlen(magic, GNN_MAGIC_BYTES);
+    size_t stem = length;
+    while (stem > 0 && isdigit((unsigned char)magic[stem - 1]))
+        stem--;
+    for (size_t i = length; i < GNN_MAGIC_BYTES; i++)
+        if (magic[i] != '\0')
+            return 0;
+    return stem < length ? stem : 0;
+}
+
+bool gnn_prepared_other_version(const char *path, const char *found, const char *expected)
+{
+    const size_t stem = stem_of(expected);
+    if (stem == 0 || stem_of(found) != stem || memcmp(found, expected, stem) != 0)
+        return false;
+    if (memcmp(found, expected, GNN_MAGIC_BYTES) == 0)
+        return false;
+    gnn_log_info("%s: prepared by another version of this program (%.16s, not %.16s); preparing it again", path, found,
+                 expected);
+    return true;
 }

@@ -32,6 +32,10 @@ GNN_MUST_CHECK enum gnn_status gnn_prepared_end(struct gnn_prepared *prepared, c
 /* Writes a small file at once. data: world memory. Errors as gnn_write_all. */
 GNN_MUST_CHECK enum gnn_status gnn_prepared_write(struct gnn_prepared *prepared, const char *name, const void *data,
                                                   uint64_t bytes, struct gnn_err *err);
+/* Returns whether `found` is the magic of another version of the format: it differs from `expected` only in the number
+ * at its end. Both have GNN_MAGIC_BYTES. If so, logs that the files of `path` are prepared again. */
+enum { GNN_MAGIC_BYTES = 16 };
+bool gnn_prepared_other_version(const char *path, const char *found, const char *expected);
 /* Adds the size of a file to *bytes; 0 if it does not exist. */
 GNN_MUST_CHECK enum gnn_status gnn_prepared_count(const struct gnn_prepared *prepared, const char *name,
                                                   uint64_t *bytes, struct gnn_err *err);

@@ -11,6 +11,7 @@
 
 static const uint64_t node_map_bytes = 32; /* of a node while it is renumbered: the breadth-first search has most */
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
+/* A change of order or format raises the number, and adds it to the names of features, which have no header. */
 static const char index_magic[16] = "agnes blocks 1";
 
 struct index_header {
@@ -167,7 +168,8 @@ static enum gnn_status write_index(const struct job *job, struct gnn_err *err)
     return status;
 }
 
-static enum gnn_status read_index(const struct job *job, struct gnn_file *file, struct gnn_err *err)
+/* *outdated: another version of this program wrote the file, and nothing was read. */
+static enum gnn_status read_index(const struct job *job, struct gnn_file *file, bool *outdated, struct gnn_err *err)
 {
     struct agnes_index *const index = &job->files->index;
     struct gnn_world *const world = job->env->world;
@@ -175,6 +177,9 @@ static enum gnn_status read_index(const struct job *job, struct gnn_file *file, 
     const char *const path = gnn_file_path(world, file);
     struct index_header header;
     GNN_TRY(gnn_read_all(world, file, 0, &header, sizeof header, err));
+    *outdated = gnn_prepared_other_version(path, header.magic, index_magic);
+    if (*outdated)
+        return GNN_OK;
     struct gnn_file_info info;
     gnn_file_info(world, file, &info);
     const uint64_t count = header.blocks + UINT64_C(1);
@@ -309,16 +314,15 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
 {
     struct agnes_layout_files *const files = job->files;
     struct gnn_file *index = NULL;
-    GNN_TRY(gnn_prepared_open(&job->files->prepared, "index", GNN_OPEN_READ, &index, err));
-    if (index == NULL) {
-        GNN_TRY(prepare_graph(job, err));
-    } else {
-        enum gnn_status status = read_index(job, index, err);
-        GNN_NEXT(status, read_order(job, err));
-        gnn_file_close(job->env->world, index);
-        if (status != GNN_OK)
-            return status;
-    }
+    bool outdated = false;
+    enum gnn_status status = gnn_prepared_open(&job->files->prepared, "index", GNN_OPEN_READ, &index, err);
+    if (index != NULL)
+        GNN_NEXT(status, read_index(job, index, &outdated, err));
+    if (outdated) /* its rows are of the old order */
+        (void)gnn_file_remove(job->env->world, gnn_prepared_path(&files->prepared, job->features).text, NULL);
+    GNN_NEXT(status, index == NULL || outdated ? prepare_graph(job, err) : read_order(job, err));
+    gnn_file_close(job->env->world, index);
+    GNN_TRY(status);
     GNN_TRY(gnn_file_open(job->env->world, gnn_prepared_path(&job->files->prepared, "graph").text,
                           GNN_OPEN_READ | agnes_direct_flag(job->config), &files->graph, err));
     return check_size(job, files->graph, files->index.blocks, err);

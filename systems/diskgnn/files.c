@@ -5,6 +5,7 @@
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
 #include "harness/system/epoch.h"
+#include "harness/system/prepared.h"
 #include "systems/diskgnn/internal.h"
 
 #include <inttypes.h>
@@ -153,7 +154,7 @@ void diskgnn_progress(struct diskgnn_job *job, const char *what, uint64_t done, 
 /* ---- table files ---- */
 
 struct table_header {
-    char magic[16];
+    char magic[GNN_MAGIC_BYTES];
     uint64_t key, checksum, array_bytes[2], words[24];
 };
 _Static_assert(sizeof(struct table_header) <= GNN_PAGE_BYTES, "the arrays follow on the next page");
@@ -211,6 +212,9 @@ static enum gnn_status read_arrays(const struct diskgnn_job *job, struct diskgnn
     if (info.size_bytes < GNN_PAGE_BYTES)
         return diskgnn_not_ours(job, table->name, err);
     GNN_TRY(gnn_read_all(world, file, 0, &header, sizeof header, err));
+    table->outdated = gnn_prepared_other_version(gnn_file_path(world, file), header.magic, table->magic);
+    if (table->outdated)
+        return GNN_OK;
     const uint64_t *const sizes = header.array_bytes;
     if (memcmp(header.magic, table->magic, sizeof header.magic) != 0 || header.key != table->key ||
         gnn_add_bytes(gnn_add_bytes(GNN_PAGE_BYTES, sizes[0]), sizes[1]) != info.size_bytes ||
@@ -242,5 +246,6 @@ enum gnn_status diskgnn_read_table(const struct diskgnn_job *job, struct diskgnn
         return GNN_OK;
     const enum gnn_status status = read_arrays(job, table, file, bytes, err);
     gnn_file_close(job->env->world, file);
+    *found = !table->outdated;
     return status;
 }

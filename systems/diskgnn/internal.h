@@ -55,6 +55,7 @@ struct diskgnn_table_file {
     char magic[16];
     uint64_t key;
     uint64_t words[24]; /* free for the stage */
+    bool outdated;      /* after a read: it exists, but another version of this program wrote it */
     struct {
         void *data; /* after a read, allocated with gnn_mem_alloc; the caller frees it */
         uint64_t bytes;
@@ -62,8 +63,8 @@ struct diskgnn_table_file {
 };
 GNN_MUST_CHECK enum gnn_status diskgnn_write_table(struct diskgnn_job *job, const struct diskgnn_table_file *table,
                                                    uint64_t *bytes, struct gnn_err *err);
-/* Reads the table file with the name, magic and key of *table, and fills the rest. *found is false if there is none.
- * Returns GNN_EFORMAT if magic, key, size or checksum differ. */
+/* Reads the table file with the name, magic and key of *table, and fills the rest. *found is false if there is none, or
+ * if it is outdated. Returns GNN_EFORMAT if magic, key, size or checksum differ. */
 GNN_MUST_CHECK enum gnn_status diskgnn_read_table(const struct diskgnn_job *job, struct diskgnn_table_file *table,
                                                   bool *found, uint64_t *bytes, struct gnn_err *err);
 

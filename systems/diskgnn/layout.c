@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 enum { FORMAT = 1 /* of the files of stages 2 and 3: part of the key */ };
-static const char layout_magic[16] = "diskgnn layout1";
+static const char layout_magic[16] = "diskgnn layout2";                 /* the number is that of the samples' index */
+static const char *const packed_files[] = {"chunks", "disk", "cached"}; /* the last is renamed last */
 enum layout_word {
     WORD_BATCHES,
     WORD_SEGMENTS,
@@ -75,6 +76,10 @@ static enum gnn_status read_layout(const struct diskgnn_job *job, const struct d
     const enum gnn_status status = diskgnn_read_table(job, &table, found, &l->layout_bytes, err);
     l->of = table.array[0].data;
     l->segment_of = table.array[1].data;
+    if (table.outdated) { /* what was packed from it is outdated, too */
+        diskgnn_kept_remove(job);
+        diskgnn_remove(job, packed_files[2]);
+    }
     if (status != GNN_OK || !*found)
         return status;
     const uint64_t *const w = table.words;
@@ -151,8 +156,6 @@ static enum gnn_status make_layout(struct diskgnn_job *job, const struct diskgnn
 }
 
 /* ---- open ---- */
-
-static const char *const packed_files[] = {"chunks", "disk", "cached"}; /* the last is renamed last */
 
 static enum gnn_status open_packed(const struct diskgnn_job *job, struct diskgnn_layout *l, bool *found,
                                    struct gnn_err *err)

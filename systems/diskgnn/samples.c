@@ -8,6 +8,7 @@
  * Source   the paper samples on a GPU over pinned topology; here topology is read through the page cache, under the cap
  * Memory   2 W mini-batches, the samplers, 4 bytes a node, a record */
 #include "harness/base/rng.h"
+#include "harness/sample/digest.h"
 #include "harness/storage/exact.h"
 #include "harness/system/sampling.h"
 #include "systems/diskgnn/internal.h"
@@ -16,7 +17,8 @@
 #include <stdio.h>
 
 enum { AHEAD = 2, FORMAT = 1 /* of the files of samples: part of the key */ };
-static const char index_magic[16] = "diskgnn index 1";
+static const char index_magic[16] = "diskgnn index 2";
+_Static_assert((int)GNN_DIGEST_VERSION == 2, "the number of both magics: what is prepared has digests of this version");
 enum index_word { WORD_BATCHES, WORD_ACCESSES, WORD_EDGES, WORD_SAMPLES_BYTES, WORD_COUNTS_BYTES };
 
 /* ---- records ---- */

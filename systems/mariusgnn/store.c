@@ -15,6 +15,7 @@
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
 static const uint64_t loaded_round_bytes = UINT64_C(1) << 20; /* of a range read back, and small things */
 static const uint64_t nap_ns = UINT64_C(50000000);            /* between two tries to get the lock */
+/* A change of order or format raises the number, and adds it to the names of features, which have no header. */
 static const char table_magic[16] = "marius buckets 1";
 
 struct table_header {
@@ -83,8 +84,9 @@ static struct table_header header_of(const struct job *job, const struct bucket_
 
 /* ---- reading what is there ---- */
 
+/* *outdated: another version of this program wrote the file, and nothing was read. */
 static enum gnn_status read_table(const struct job *job, const struct bucket_table *table, struct gnn_file *file,
-                                  struct gnn_err *err)
+                                  bool *outdated, struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
     const uint64_t bytes = (bucket_count(job) + 1) * sizeof **table->start;
@@ -92,12 +94,18 @@ static enum gnn_status read_table(const struct job *job, const struct bucket_tab
     struct table_header found, expected = header_of(job, table);
     struct gnn_file_info info;
     gnn_file_info(world, file, &info);
+    if (info.size_bytes < sizeof found)
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, too few: remove the directory to prepare it again",
+                        path, info.size_bytes);
+    GNN_TRY(gnn_read_all(world, file, 0, &found, sizeof found, err));
+    *outdated = gnn_prepared_other_version(path, found.magic, table_magic);
+    if (*outdated)
+        return GNN_OK;
     if (info.size_bytes != GNN_PAGE_BYTES + bytes)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s: %" PRIu64 " bytes, %" PRIu64 " expected: remove the directory to "
                         "prepare it again",
                         path, info.size_bytes, GNN_PAGE_BYTES + bytes);
-    GNN_TRY(gnn_read_all(world, file, 0, &found, sizeof found, err));
     expected.checksum = found.checksum;
     if (memcmp(&found, &expected, sizeof found) != 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: does not match this dataset; remove the directory to prepare it again",
@@ -208,19 +216,49 @@ static enum gnn_status check_size(const struct job *job, struct gnn_file *file, 
                     gnn_file_path(job->env->world, file), info.size_bytes, expected);
 }
 
+/* Waits until no other run prepares this store. What it made meanwhile is not made again. */
+static enum gnn_status lock_store(struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    bool held = false, told = false;
+    if (job->lock != NULL)
+        return GNN_OK;
+    GNN_TRY(
+        gnn_file_open(world, gnn_prepared_path(&job->store->prepared, "lock").text, GNN_OPEN_WRITE, &job->lock, err));
+    for (;;) {
+        GNN_TRY(gnn_file_lock(world, job->lock, &held, err));
+        if (held)
+            return GNN_OK;
+        if (!told)
+            gnn_log_info("mariusgnn: another run is preparing %s; waiting for it", job->store->prepared.dir);
+        told = true;
+        GNN_TRY(gnn_check_stop(job->env, err));
+        gnn_sleep_until(world, gnn_now_ns(world) + nap_ns, GNN_WAIT_RESOURCE);
+    }
+}
+
+/* Prepares the graph again. What other versions wrote of rows is in their order, so it is removed first. */
+static enum gnn_status replace_graph(struct job *job, struct gnn_err *err)
+{
+    GNN_TRY(lock_store(job, err));
+    (void)gnn_file_remove(job->env->world, gnn_prepared_path(&job->store->prepared, job->features).text, NULL);
+    return prepare_graph(job, err);
+}
+
 static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
     struct marius_store *const store = job->store;
     const struct bucket_table table = table_of(job, false);
     struct gnn_file *file = NULL;
+    bool outdated = false;
     GNN_TRY(gnn_prepared_open(&store->prepared, table.name, GNN_OPEN_READ, &file, err));
     if (file == NULL) {
         GNN_TRY(prepare_graph(job, err));
     } else {
-        enum gnn_status status = read_table(job, &table, file, err);
-        GNN_NEXT(status, read_order(job, err));
+        enum gnn_status status = read_table(job, &table, file, &outdated, err);
         gnn_file_close(world, file);
+        GNN_NEXT(status, outdated ? replace_graph(job, err) : read_order(job, err));
         GNN_TRY(status);
     }
     GNN_TRY(gnn_file_open(world, gnn_prepared_path(&store->prepared, "edges").text, GNN_OPEN_READ | direct_flag(job),
@@ -259,8 +297,13 @@ static enum gnn_status open_triples(struct job *job, struct gnn_err *err)
     if (!job->config->triples)
         return GNN_OK;
     GNN_TRY(gnn_prepared_open(&store->prepared, table.name, GNN_OPEN_READ, &file, err));
-    const enum gnn_status status = file == NULL ? prepare_triples(job, err) : read_table(job, &table, file, err);
+    bool outdated = false;
+    enum gnn_status status = file == NULL ? prepare_triples(job, err) : read_table(job, &table, file, &outdated, err);
     gnn_file_close(world, file);
+    if (outdated)
+        status = lock_store(job, err);
+    if (outdated)
+        GNN_NEXT(status, prepare_triples(job, err));
     GNN_TRY(status);
     GNN_TRY(gnn_file_open(world, gnn_prepared_path(&store->prepared, "triples").text, GNN_OPEN_READ | direct_flag(job),
                           &store->triples, err));
@@ -335,25 +378,6 @@ static bool all_there(const struct job *job)
     return (!has_graph(job->env) || is_there(job, "buckets")) &&
            (!has_features(job->env) || is_there(job, job->features)) &&
            (!job->config->triples || is_there(job, "triple-buckets"));
-}
-
-/* Waits until no other run prepares this store. What it made meanwhile is not made again. */
-static enum gnn_status lock_store(struct job *job, struct gnn_err *err)
-{
-    struct gnn_world *const world = job->env->world;
-    bool held = false, told = false;
-    GNN_TRY(
-        gnn_file_open(world, gnn_prepared_path(&job->store->prepared, "lock").text, GNN_OPEN_WRITE, &job->lock, err));
-    for (;;) {
-        GNN_TRY(gnn_file_lock(world, job->lock, &held, err));
-        if (held)
-            return GNN_OK;
-        if (!told)
-            gnn_log_info("mariusgnn: another run is preparing %s; waiting for it", job->store->prepared.dir);
-        told = true;
-        GNN_TRY(gnn_check_stop(job->env, err));
-        gnn_sleep_until(world, gnn_now_ns(world) + nap_ns, GNN_WAIT_RESOURCE);
-    }
 }
 
 uint64_t marius_store_least_bytes(const struct gnn_env *env, const struct marius_store_config *config)

@@ -653,6 +653,40 @@ static void test_a_name_is_a_promise(void **state)
     fixture_close(&f);
 }
 
+static void overwrite(const char *dir, const char *name, const void *bytes, size_t count)
+{
+    char path[900];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *const file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Blocks of another version are prepared again, and so are the rows in their order. */
+static void test_other_versions_are_prepared_again(void **state)
+{
+    (void)state;
+    static const unsigned char other[600] = {1, 2, 3};
+    struct fixture f;
+    struct agnes_layout_files files;
+    char features[GNN_NAME_MAX];
+    fixture_open(&f, .graph = &usual);
+    (void)snprintf(features, sizeof features, "features-d%" PRIu32, f.graph.dataset.dim);
+    open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
+    const uint64_t all = files.prepared.written_bytes;
+    overwrite(files.prepared.dir, "index", "agnes blocks 0\0", 16);
+    overwrite(files.prepared.dir, "graph", other, sizeof other);
+    overwrite(files.prepared.dir, features, other, sizeof other);
+    agnes_layout_close(f.world, &files);
+    open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
+    assert_int_equal(files.prepared.written_bytes, all);
+    check_graph(f.world, &f.graph, &files);
+    check_rows(f.world, &f.graph, &files);
+    agnes_layout_close(f.world, &files);
+    fixture_close(&f);
+}
+
 /* Prepares and trains an epoch on a disk that fails in `plan`'s way; the status of the whole. */
 static enum gnn_status faulty_epoch(const struct gnn_fault_plan *plan, const struct train_graph *g, char *prepared,
                                     size_t prepared_bytes)
@@ -722,6 +756,7 @@ int main(void)
         cmocka_unit_test(test_prepared_files_hold_the_dataset),
         cmocka_unit_test(test_the_order_is_breadth_first),
         cmocka_unit_test(test_a_name_is_a_promise),
+        cmocka_unit_test(test_other_versions_are_prepared_again),
         cmocka_unit_test(test_a_full_disk_leaves_no_half_file),
         cmocka_unit_test(test_a_failed_read_while_preparing_leaves_no_half_file),
     };

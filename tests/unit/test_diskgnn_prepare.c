@@ -525,6 +525,48 @@ static void test_damaged_contents_are_refused(void **state)
     }
 }
 
+static void overwrite(const char *dir, const char *stem, const char *end, const void *bytes, size_t count)
+{
+    char path[1200];
+    (void)snprintf(path, sizeof path, "%s/%s%s", dir, stem, end);
+    FILE *const file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Samples and layouts of another version are prepared again, and so is what was packed from them. */
+static void test_other_versions_are_prepared_again(void **state)
+{
+    (void)state;
+    static const unsigned char other[4000] = {1, 2, 3};
+    for (int samples = 0; samples < 2; samples++) {
+        struct fixture f;
+        struct prepared p;
+        char dir[sizeof p.sampled.dir], stem[64];
+        fixture_open(&f, .graph = &usual);
+        open_shape(&f, &shapes[2], &p);
+        prepared_open(&f, &p);
+        (void)snprintf(dir, sizeof dir, "%s", p.sampled.dir);
+        (void)snprintf(stem, sizeof stem, "e0-%016" PRIx64, p.layout.key);
+        prepared_close(&f, &p);
+        overwrite(dir, samples ? "e0" : stem, samples ? "-index" : "-layout",
+                  samples ? "diskgnn index 1" : "diskgnn layout1", 16);
+        overwrite(dir, samples ? "e0" : stem, samples ? "-samples" : "-chunks", other, sizeof other);
+        if (samples)
+            overwrite(dir, stem, "-layout", "diskgnn layout1", 16);
+        prepared_open(&f, &p);
+        assert_int_equal(p.sampled.written_bytes > 0, samples);
+        assert_true(p.layout.pack_ns > 0);
+        check_everything(&f, &p);
+        prepared_close(&f, &p);
+        overwrite(dir, "e0", "-index", "diskgnn other 1", 16); /* of no version */
+        assert_int_equal(prepared_try(&f, &p), GNN_EFORMAT);
+        prepared_close(&f, &p);
+        fixture_close(&f);
+    }
+}
+
 /* ---- failures ---- */
 
 static enum gnn_status try_with(const struct gnn_fault_plan *faults, uint64_t *injected, uint32_t *files,
@@ -810,6 +852,7 @@ int main(void)
         cmocka_unit_test(test_open_samples_outlive_their_names),
         cmocka_unit_test(test_damaged_files_are_refused),
         cmocka_unit_test(test_damaged_contents_are_refused),
+        cmocka_unit_test(test_other_versions_are_prepared_again),
         cmocka_unit_test(test_a_full_disk_leaves_nothing),
         cmocka_unit_test(test_failed_reads_leave_no_half_file),
         cmocka_unit_test(test_failed_allocations_leave_no_half_file),

@@ -229,6 +229,45 @@ static void test_damaged_files_are_refused(void **state)
     }
 }
 
+static void test_a_version_is_the_number_of_a_magic(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *found, *expected;
+        bool other;
+    } cases[] = {
+        {"some buckets 1\0", "some buckets 1\0", false},     {"some buckets 2\0", "some buckets 1\0", true},
+        {"some buckets 19", "some buckets 1\0", true},       {"some buckets \0\0", "some buckets 1\0", false},
+        {"some packets 2\0", "some buckets 1\0", false},     {"some buckets 2\0", "some buckets x\0", false},
+        {"some buckets\0\0\0", "some buckets\0\0\0", false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_int_equal(gnn_prepared_other_version("a file", cases[c].found, cases[c].expected), cases[c].other);
+}
+
+/* What another version wrote is prepared again, rows included. */
+static void test_other_versions_are_prepared_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct marius_store store;
+    fixture_open(&f, .graph = &usual);
+    open_store(&f, 8, true, &store);
+    const uint64_t all = store.prepared.written_bytes;
+    uint32_t other;
+    memcpy(&other, "ts 0", sizeof other);
+    spoil(&store, "buckets", 12, other);
+    spoil(&store, "features-d9", 0, 0);
+    assert_int_equal(truncate(gnn_prepared_path(&store.prepared, "order").text, 4), 0);
+    marius_store_close(f.world, &store);
+    open_store(&f, 8, true, &store);
+    assert_int_equal(store.prepared.written_bytes, all);
+    check_rows(&f, &store);
+    check_edges(&f, &store);
+    marius_store_close(f.world, &store);
+    fixture_close(&f);
+}
+
 /* The graph without rows: the rows alone are made again. Without the table: all of the graph, over what is there. */
 static void test_what_was_whole_is_not_made_again(void **state)
 {
@@ -694,6 +733,8 @@ int main(void)
         cmocka_unit_test(test_edges_and_rows_lie_where_they_belong),
         cmocka_unit_test(test_scattering_in_ranges_gives_the_same_files),
         cmocka_unit_test(test_damaged_files_are_refused),
+        cmocka_unit_test(test_a_version_is_the_number_of_a_magic),
+        cmocka_unit_test(test_other_versions_are_prepared_again),
         cmocka_unit_test(test_what_was_whole_is_not_made_again),
         cmocka_unit_test(test_a_full_disk_leaves_no_half_file),
         cmocka_unit_test(test_training_nodes_are_found_under_their_new_names),
