@@ -186,6 +186,21 @@ static enum gnn_status pack(struct diskgnn_job *job, const struct diskgnn_sample
     return found ? GNN_OK : diskgnn_not_ours(job, packed_files[2], err);
 }
 
+/* Warns of a plan that Algorithm 2 chose by its estimate: the first segment may use few rows, others many. */
+static void check_limit(const struct gnn_env *env, const struct diskgnn_prepare_config *config,
+                        const struct diskgnn_layout *l)
+{
+    const uint64_t bytes = l->tables_bytes + l->chunks_bytes + l->disk_bytes;
+    if (l->limit_bytes == 0 || bytes <= l->limit_bytes)
+        return;
+    gnn_log_warn("diskgnn.search=approximate: chunks, disk caches and tables take %" PRIu64
+                 " bytes, %.3f times the features, but diskgnn.disk_limit=%g allows %" PRIu64
+                 ". Algorithm 2 estimates the size from the first segment (%" PRIu32 " of %" PRIu32
+                 " mini-batches). Set diskgnn.search=exact to keep the limit",
+                 bytes, (double)bytes / (double)env->dataset->feature_bytes, config->disk_limit, l->limit_bytes,
+                 l->segment, l->batches);
+}
+
 static enum gnn_status open_placed(struct diskgnn_job *job, const struct diskgnn_sampled *sampled,
                                    const struct diskgnn_caches *caches, struct diskgnn_layout *l, struct gnn_err *err)
 {
@@ -199,6 +214,7 @@ static enum gnn_status open_placed(struct diskgnn_job *job, const struct diskgnn
     if (!found)
         GNN_TRY(make_layout(job, sampled, caches, l, err));
     sum_up(l);
+    check_limit(job->env, job->config, l);
     GNN_TRY(gnn_file_open(job->env->world, diskgnn_path_of(job, "tables", "").text,
                           GNN_OPEN_READ | diskgnn_direct_flag(job->config->io), &l->tables, err));
     return diskgnn_check_size(job, l->tables, l->tables_bytes, err);

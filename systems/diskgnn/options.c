@@ -42,9 +42,9 @@ const struct gnn_option diskgnn_options[] = {
     {.name = "search", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.search), .def = "exact",
      .choices = WORDS("exact", "approximate", "brute"),
      .help = "Search for segment length and disk cache size under disk_limit. With approximate, Algorithm 2 chooses; "
-             "it may exceed the limit. With exact, Algorithm 2 chooses, and segments are then lengthened until the "
-             "limit holds. With brute, every brute_step-th segment length is tried with the smallest disk cache that "
-             "fits.",
+             "a plan that exceeds the limit is reported. With exact, Algorithm 2 chooses, and segments are then "
+             "lengthened until the limit holds. With brute, every brute_step-th segment length is tried with the "
+             "smallest disk cache that fits, and plans that exceed the limit are skipped.",
      .source = "paper section 5.1: approximate, brute; exact: ours"},
     {.name = "segment", .type = GNN_OPT_U32, .offset = FIELD(prepare.segment), .unit = "batches", .def = "0",
      .max = 1 << 24,

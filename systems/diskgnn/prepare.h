@@ -42,8 +42,8 @@ enum diskgnn_page { DISKGNN_PAGE_4096, DISKGNN_PAGE_512 };
 enum diskgnn_io { DISKGNN_IO_DIRECT, DISKGNN_IO_BUFFERED };
 enum diskgnn_search {
     DISKGNN_SEARCH_EXACT,       /* Algorithm 2, then s is raised until the plan's exact bytes fit */
-    DISKGNN_SEARCH_APPROXIMATE, /* Algorithm 2 as printed: the limit may be exceeded */
-    DISKGNN_SEARCH_BRUTE,       /* every step-th s, the best m of each, by the pages of the first segment */
+    DISKGNN_SEARCH_APPROXIMATE, /* Algorithm 2 as printed: a plan over the limit is taken and reported */
+    DISKGNN_SEARCH_BRUTE,       /* every step-th s, the best m of each within the limit, by the first segment's pages */
 };
 enum diskgnn_reorder {
     DISKGNN_REORDER_PAIR,    /* one value a hash function, compared one after another */

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = 150, BATCHES = 8, EPOCHS = 2, OPTIONS_MAX = 16 };
+enum { TRAIN = 150, BATCHES = 8, EPOCHS = 3, OPTIONS_MAX = 16 };
 
 static const struct train_graph_config usual = {
     .nodes = 900, .mean_degree = 6, .dim = 32, .classes = 5, .train = TRAIN, .seed = 11};
@@ -338,12 +338,14 @@ static void test_the_pipeline_trains_what_the_sequence_trains(void **state)
             run_trace(&f, variants[v], device == 1, &pipeline);
             assert_memory_equal(&pipeline, &sequence, sizeof sequence);
         }
-    uint32_t moved = 0;
+    uint32_t moved = 0, other = 0;
     for (uint32_t k = 0; k < BATCHES; k++) {
         assert_int_equal(sequence.order[0][k], k); /* as they were drawn */
         moved += sequence.order[1][k] != k;
+        other += sequence.order[2][k] != sequence.order[1][k];
     }
     assert_true(moved > 0); /* a new order of the same mini-batches */
+    assert_true(other > 0); /* in every epoch */
     fixture_close(&f);
 }
 

@@ -6,6 +6,7 @@
 #include "tests/support/prepared.h"
 #include "tests/support/seed.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -213,6 +214,7 @@ static void test_segments_hold_the_most_used_rows_in_order(void **state)
         {8, 57, 0, 0, 3, DISKGNN_REORDER_PRINTED, DISKGNN_PAGE_4096},
         {8, 1000, 0, 0, 1, DISKGNN_REORDER_PAIR, DISKGNN_PAGE_512},
         {2, 11, 100, 0, 2, DISKGNN_REORDER_OFF, DISKGNN_PAGE_4096},
+        {8, 150, 0, 0, 2, DISKGNN_REORDER_OFF, DISKGNN_PAGE_4096}, /* of many different counts */
         {1, 1000, 5, 5, 2, DISKGNN_REORDER_PAIR, DISKGNN_PAGE_4096},
         {100, 0, 5, 5, 2, DISKGNN_REORDER_PAIR, DISKGNN_PAGE_4096},
         {4, 1000, 900, 900, 2, DISKGNN_REORDER_PAIR, DISKGNN_PAGE_4096},
@@ -373,6 +375,46 @@ static void test_a_byte_less_is_another_plan(void **state)
     fixture_close(&f);
 }
 
+static bool plan_fits(const struct fixture *f, const struct prepared *p, uint32_t s)
+{
+    struct plain_plan plan;
+    plain_plan(f, p, p->layout.gpu_rows + p->layout.cpu_rows, s, UINT32_MAX, &plan);
+    const bool fits = plan_bytes(&plan) <= p->layout.limit_bytes;
+    plain_plan_close(&plan);
+    return fits;
+}
+
+/* The exact search lengthens segments by eighths and comes back: a 32nd shorter, or one mini-batch, and some plan does
+ * not fit. It reads the lists as often as that takes (virtual time; renewed as golden times are). */
+static void test_the_exact_search_stops_near_the_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        double times;
+        uint64_t search_ns;
+    } cases[] = {{1.6, 256860130}, {2.0, 441938057}, {2.5, 373111326}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fixture f;
+        struct prepared p;
+        bool near = false;
+        fixture_open(&f, .graph = &wide, .simulated = true);
+        f.workload.batch_size = 4;
+        prepared_init(&f, &p);
+        set_limit(&f, &p, cases[c].times);
+        prepared_open(&f, &p);
+        const uint32_t s = p.layout.segment, least = s - gnn_max_u32(s / 32, 1);
+        assert_true(s > p.layout.found_segment);
+        assert_true(plan_fits(&f, &p, s));
+        for (uint32_t shorter = least; shorter < s; shorter++)
+            near = near || !plan_fits(&f, &p, shorter);
+        assert_true(near);
+        if (p.layout.search_ns != cases[c].search_ns)
+            fail_msg("limit %.1f: s %" PRIu32 " in %" PRIu64 " ns", cases[c].times, s, p.layout.search_ns);
+        prepared_close(&f, &p);
+        fixture_close(&f);
+    }
+}
+
 /* All s and 21 values of m on exact totals: the approximation reads at most a tenth more. */
 static void test_the_search_is_near_the_best(void **state)
 {
@@ -411,34 +453,174 @@ static void test_the_search_is_near_the_best(void **state)
     }
 }
 
-/* The smallest m that keeps the first segment within its share, and the best of the segments that were tried. */
-static void test_brute_force_tries_every_step(void **state)
+/* ---- brute force ---- */
+
+/* A plan of s and m, and what its first segment stores and reads. */
+struct candidate {
+    uint32_t s, m;
+    uint64_t stored_rows, bytes;
+    double amplification;
+};
+
+static struct candidate plain_candidate(const struct fixture *f, const struct prepared *p, uint32_t s, uint32_t m)
+{
+    const uint64_t row_bytes = f->graph.dataset.row_bytes;
+    struct candidate c = {.s = s, .m = m};
+    struct plain_plan plan;
+    uint64_t packed = 0, shared = 0, pages = 0;
+    plain_plan(f, p, p->caches.gpu_rows + p->caches.cpu_rows, s, m, &plan);
+    for (uint32_t i = 0; i < s; i++) {
+        packed += plan.batches[i].packed;
+        shared += plan.batches[i].shared;
+        pages += plan.batches[i].pages;
+    }
+    c.stored_rows = packed + plan.segment_rows[0];
+    c.bytes = plan_bytes(&plan);
+    c.amplification = (double)(packed * row_bytes + pages * GNN_PAGE_BYTES) / (double)((packed + shared) * row_bytes);
+    plain_plan_close(&plan);
+    return c;
+}
+
+/* The plan with the smallest m whose first segment stores its share of the limit or less. False: there is none. */
+static bool least_candidate(const struct fixture *f, const struct prepared *p, uint64_t limit, uint32_t s,
+                            struct candidate *out)
+{
+    const uint64_t share = limit * s / (f->graph.dataset.row_bytes * (uint64_t)p->sampled.batches);
+    uint32_t low = 0, high = f->graph.dataset.node_count;
+    if (plain_candidate(f, p, s, high).stored_rows > share)
+        return false;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (plain_candidate(f, p, s, middle).stored_rows <= share)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *out = plain_candidate(f, p, s, low);
+    return true;
+}
+
+enum { BRUTE_STEP = 7, TURNS = 4 };
+
+/* The plan of s that brute force takes: what a whole plan exceeds the limit by is taken from the first one's share. */
+static bool fitting_candidate(const struct fixture *f, const struct prepared *p, uint64_t limit, uint32_t s,
+                              double best, struct candidate *out)
+{
+    uint64_t share = limit;
+    for (int turn = 0; turn < TURNS; turn++) {
+        if (!least_candidate(f, p, share, s, out) || out->amplification >= best)
+            return false;
+        if (out->bytes <= limit)
+            return true;
+        share -= gnn_min_u64(share, out->bytes - limit);
+    }
+    return false;
+}
+
+/* The best plan of every seventh s by plain loops. s = 0: there is none. */
+static struct candidate plain_brute_force(const struct fixture *f, const struct prepared *p, uint64_t limit)
+{
+    struct candidate best = {.s = 0, .amplification = INFINITY}, c;
+    for (uint32_t s = 2; s <= p->sampled.batches; s += BRUTE_STEP)
+        if (fitting_candidate(f, p, limit, s, best.amplification, &c))
+            best = c;
+    return best;
+}
+
+/* Brute force takes the plan with the least amplification of those that keep the limit. */
+static void test_brute_force_is_the_best_of_every_step(void **state)
 {
     (void)state;
-    struct fixture f;
-    struct prepared p;
-    fixture_open(&f, .graph = &wide);
-    prepared_init(&f, &p);
-    set_limit(&f, &p, 1.4);
-    p.config.search = DISKGNN_SEARCH_BRUTE;
-    p.config.brute_step = 7;
-    prepared_open(&f, &p);
-    assert_int_equal((p.layout.segment - 2) % 7, 0);
-    const uint32_t s = p.layout.segment, m = p.layout.disk_rows, cached = p.layout.gpu_rows + p.layout.cpu_rows;
-    const uint64_t share = p.layout.limit_bytes * s / (f.graph.dataset.row_bytes * (uint64_t)p.sampled.batches);
-    for (uint32_t less = 0; less < 2 && m >= less; less++) {
-        struct plain_plan plan;
-        uint64_t stored = 0;
-        plain_plan(&f, &p, cached, s, m - less, &plan);
-        for (uint32_t i = 0; i < s; i++)
-            stored += plan.batches[i].packed;
-        stored += plan.segment_rows[0];
-        assert_int_equal(stored <= share, less == 0);
-        plain_plan_close(&plan);
+    uint32_t raised = 0, refused = 0, long_ones = 0;
+    for (double times = 0.9; times < 2.05; times += 0.1) {
+        struct fixture f;
+        struct prepared p;
+        struct candidate first;
+        fixture_open(&f, .graph = &wide);
+        prepared_init(&f, &p);
+        set_limit(&f, &p, 0);
+        prepared_open(&f, &p);
+        const uint64_t limit = (uint64_t)(times * (double)f.graph.dataset.feature_bytes);
+        const struct candidate best = plain_brute_force(&f, &p, limit);
+        if (best.s > 0 && least_candidate(&f, &p, limit, best.s, &first))
+            raised += first.m < best.m;
+        prepared_close(&f, &p);
+        set_limit(&f, &p, times);
+        p.config.search = DISKGNN_SEARCH_BRUTE;
+        p.config.brute_step = BRUTE_STEP;
+        if (best.s == 0) {
+            refused++;
+            assert_int_equal(prepared_try(&f, &p), GNN_EUSAGE);
+            assert_non_null(strstr(f.err.message, "diskgnn.search=brute: no segment of 2, 9, ..."));
+        } else {
+            prepared_open(&f, &p);
+            long_ones += best.s > 2;
+            assert_int_equal(p.layout.segment, best.s);
+            assert_int_equal(p.layout.disk_rows, best.m);
+            assert_int_equal(p.layout.tables_bytes + p.layout.chunks_bytes + p.layout.disk_bytes, best.bytes);
+            assert_true(best.bytes <= limit);
+            check_placement(&f, &p);
+        }
+        prepared_close(&f, &p);
+        fixture_close(&f);
     }
-    check_placement(&f, &p);
-    prepared_close(&f, &p);
-    fixture_close(&f);
+    assert_true(raised > 0); /* the share of the first segment alone would have taken too much */
+    assert_true(refused > 0);
+    assert_true(long_ones > 0);
+}
+
+/* Opens what is prepared, and whether it wrote a text to the standard error. */
+static bool open_warns(struct fixture *f, struct prepared *p, const char *text)
+{
+    char said[4096] = "";
+    FILE *const file = tmpfile();
+    const int before = dup(STDERR_FILENO);
+    assert_non_null(file);
+    assert_int_equal(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
+    const enum gnn_status status = prepared_try(f, p);
+    assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
+    (void)close(before);
+    must(status, &f->err);
+    rewind(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    (void)fclose(file);
+    return strstr(said, text) != NULL;
+}
+
+/* Algorithm 2 may choose a plan over the limit: it is taken, and every run reports both numbers. */
+static void test_a_plan_over_the_limit_is_reported(void **state)
+{
+    (void)state;
+    uint32_t over = 0, within = 0;
+    for (double times = 0.6; times < 2.3; times += 0.25) {
+        struct fixture f;
+        struct prepared p;
+        char bytes[64];
+        fixture_open(&f, .graph = &wide);
+        prepared_init(&f, &p);
+        set_limit(&f, &p, times);
+        p.config.search = DISKGNN_SEARCH_APPROXIMATE;
+        prepared_open(&f, &p);
+        const uint64_t placed = p.layout.tables_bytes + p.layout.chunks_bytes + p.layout.disk_bytes;
+        const bool exceeds = placed > p.layout.limit_bytes;
+        (void)snprintf(bytes, sizeof bytes, "take %" PRIu64 " bytes", placed);
+        over += exceeds;
+        within += !exceeds;
+        for (int reuse = 0; reuse < 2; reuse++) {
+            prepared_close(&f, &p);
+            p.config.reuse = reuse == 1;
+            assert_int_equal(open_warns(&f, &p, bytes), exceeds);
+            prepared_close(&f, &p);
+            (void)snprintf(bytes, sizeof bytes, "allows %" PRIu64,
+                           (uint64_t)(times * (double)f.graph.dataset.feature_bytes));
+            assert_int_equal(open_warns(&f, &p, bytes), exceeds);
+            (void)snprintf(bytes, sizeof bytes, "take %" PRIu64 " bytes", placed);
+        }
+        prepared_close(&f, &p);
+        fixture_close(&f);
+    }
+    assert_true(over > 0);
+    assert_true(within > 0);
 }
 
 static void test_given_numbers_are_taken_or_refused(void **state)
@@ -517,8 +699,10 @@ int main(void)
         cmocka_unit_test(test_an_estimate_of_the_limit_is_enough),
         cmocka_unit_test(test_the_limit_is_kept_to_the_byte),
         cmocka_unit_test(test_a_byte_less_is_another_plan),
+        cmocka_unit_test(test_the_exact_search_stops_near_the_limit),
         cmocka_unit_test(test_the_search_is_near_the_best),
-        cmocka_unit_test(test_brute_force_tries_every_step),
+        cmocka_unit_test(test_brute_force_is_the_best_of_every_step),
+        cmocka_unit_test(test_a_plan_over_the_limit_is_reported),
         cmocka_unit_test(test_given_numbers_are_taken_or_refused),
         cmocka_unit_test(test_cuts_of_a_histogram),
         cmocka_unit_test(test_cold_accesses_are_those_of_no_cached_row),
