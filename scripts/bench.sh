@@ -48,6 +48,9 @@ echo
 echo "== GNNDrive's released containers, as costs/released.ini has them"
 "$BENCH/bench_containers"
 echo
+echo "== MariusGNN's released sorts and bitmap, as costs/released.ini has them"
+"$BENCH/bench_subgraph"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo

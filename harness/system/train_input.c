@@ -73,7 +73,8 @@ enum gnn_status gnn_train_input_stage(struct gnn_train_input *input, uint32_t la
                                       const uint32_t *row_numbers, struct gnn_err *err)
 {
     struct gnn_tensor *tensor = input->env->tensor;
-    const struct gnn_batch_lists lists = {.view = batch, .labels = input->labels, .rows = row_numbers};
+    const struct gnn_batch_lists lists = {
+        .view = batch, .labels = input->labels, .rows = row_numbers, .wider_ids_bytes = input->wider_ids_bytes};
     assert(!input->in_use);
     if (!goes_ahead(input))
         return GNN_OK;

@@ -29,6 +29,7 @@ struct gnn_train_input {
     int32_t *labels;        /* (batch_size) */
     struct gnn_resident *room;
     struct gnn_event *landed; /* completion of the copies */
+    uint64_t wider_ids_bytes; /* of the next stage, see struct gnn_batch_lists; 0 unless the system sets it */
     bool staged, in_use;
     uint64_t epoch, batch; /* the staged batch */
 };

@@ -93,11 +93,13 @@ struct gnn_event;
 struct gnn_resident;
 
 /* The host lists of a mini-batch that ops read: blocks, and where not NULL the labels of the seeds (seed_count) and the
- * row numbers that gather_rows takes (node_count). */
+ * row numbers that gather_rows takes (node_count). Staging to a modelled GPU also takes the time to copy
+ * wider_ids_bytes, by which the IDs of a released program exceed these. Other back-ends ignore it. */
 struct gnn_batch_lists {
     const struct gnn_batch_view *view;
     const int32_t *labels;
     const uint32_t *rows;
+    uint64_t wider_ids_bytes;
 };
 
 /* The location of each row of a table that is spread over several tables, in the back-end's memory or in pinned host

@@ -117,6 +117,8 @@ static const struct field fields[] = {
     {"released", "clock", UNIT_HZ, NEED_RELEASED, PLACE(profile.clock_hz), 1000000, UINT64_C(100000000000)},
     {"released", "framework_edge", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_FRAMEWORK_EDGE), 1, SECOND_PS},
     {"released", "shared_edge", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_SHARED_EDGE), 1, SECOND_PS},
+    {"released", "bitmap_byte", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_BITMAP_BYTE), 0, SECOND_PS},
+    {"released", "sort_step", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_SORT_STEP), 0, SECOND_PS},
     {"released", "list_take", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_LIST_TAKE), 0, SECOND_PS},
     {"released", "list_evict", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_LIST_EVICT), 0, SECOND_PS},
     {"released", "list_put", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_LIST_PUT), 0, SECOND_PS},
@@ -553,9 +555,9 @@ enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn
 /* Puts the costs of work into the profile, as cycles: time is that of its own clock. */
 static void put_released(struct gnn_profile *profile, const struct gnn_profile *costs)
 {
-    static const enum gnn_work kinds[] = {GNN_WORK_FRAMEWORK_EDGE, GNN_WORK_SHARED_EDGE, GNN_WORK_LIST_TAKE,
-                                          GNN_WORK_LIST_EVICT,     GNN_WORK_LIST_PUT,    GNN_WORK_FRESH_PAGE,
-                                          GNN_WORK_PROCESS_START};
+    static const enum gnn_work kinds[] = {GNN_WORK_FRAMEWORK_EDGE, GNN_WORK_SHARED_EDGE, GNN_WORK_BITMAP_BYTE,
+                                          GNN_WORK_SORT_STEP,      GNN_WORK_LIST_TAKE,   GNN_WORK_LIST_EVICT,
+                                          GNN_WORK_LIST_PUT,       GNN_WORK_FRESH_PAGE,  GNN_WORK_PROCESS_START};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const unsigned __int128 cycles = (unsigned __int128)costs->cpu.work_ps[kinds[k]] * costs->clock_hz;
         profile->cpu.work_ps[kinds[k]] = (uint64_t)((cycles + profile->clock_hz / 2) / profile->clock_hz);

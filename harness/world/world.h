@@ -146,6 +146,8 @@ enum gnn_work {
      * hashing and sorting an edge as above, and the others cost nothing (profile.h, "released"). */
     GNN_WORK_FRAMEWORK_EDGE, /* an edge drawn by a framework's sampler */
     GNN_WORK_SHARED_EDGE,    /* extra cost of an edge if the threads of a sampler share one mini-batch */
+    GNN_WORK_BITMAP_BYTE,    /* a byte of a bitmap of nodes read, and cleared if it was set */
+    GNN_WORK_SORT_STEP,      /* one item of a stable sort, for each doubling of their number */
     GNN_WORK_LIST_TAKE,      /* an entry found and removed from a list in order of use: std::list, std::unordered_map */
     GNN_WORK_LIST_EVICT,     /* the oldest entry of such a list removed, and its owner's table entry cleared */
     GNN_WORK_LIST_PUT,       /* an entry appended to such a list */

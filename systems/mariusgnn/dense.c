@@ -391,15 +391,24 @@ static uint32_t run_hop(struct marius_dense *dense, struct hop *hop)
     return hop->end + marius_marks_take(&dense->marks, batch->locals + hop->end);
 }
 
+/* Charges the share of each thread in work that all threads of a mini-batch do. */
+static void charge_share(const struct marius_dense *dense, enum gnn_work kind, uint64_t count)
+{
+    gnn_charge(dense->world, kind, gnn_div_up(count, gnn_max_u32(dense->config.threads, 1)));
+}
+
 static void charge_hop(const struct marius_dense *dense, const struct hop *hop)
 {
     const uint64_t edges = hop->edges - hop->batch->row_start[hop->first];
-    gnn_charge(dense->world, GNN_WORK_SAMPLED_EDGE, edges);
-    gnn_charge(dense->world, GNN_WORK_SHARED_EDGE, edges); /* section 4.1: all threads of the CPU draw one */
-    if (hop->hashed)
-        gnn_charge(dense->world, GNN_WORK_HASHED_ID, edges);
-    else /* marked, and found at the end; a word for every 64 local IDs */
-        gnn_charge(dense->world, GNN_WORK_TABLE_ENTRY, 2 * edges + dense->marks.words);
+    charge_share(dense, GNN_WORK_SAMPLED_EDGE, edges);
+    gnn_charge(dense->world, GNN_WORK_SHARED_EDGE, edges); /* what more threads do not make shorter */
+    if (hop->hashed) {
+        gnn_charge(dense->world, GNN_WORK_HASHED_ID, edges); /* the released code's set is one thread's, too */
+        return;
+    }
+    /* marked, and found at the end; a word for every 64 local IDs, where the released code has a byte for each */
+    charge_share(dense, GNN_WORK_TABLE_ENTRY, 2 * edges + dense->marks.words);
+    charge_share(dense, GNN_WORK_BITMAP_BYTE, hop->graph->local_count);
 }
 
 /* Puts the targets at the head, where the hops that hash find them. */

@@ -46,6 +46,7 @@ struct marius_dense_config {
      * have a cost for each local ID, too, which many neighbours outweigh. The neighbourhoods are the same; their
      * numberings differ. */
     uint32_t hash_hops;
+    uint32_t threads; /* that share the work of one mini-batch in virtual time; 0: 1 */
 };
 
 struct marius_dense;

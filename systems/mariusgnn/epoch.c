@@ -142,8 +142,8 @@ static enum gnn_status gather(const struct epoch *e, struct marius_item *item, s
     return GNN_OK;
 }
 
-static enum gnn_status load_edges(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
-                                  struct gnn_err *err)
+static enum gnn_status sample_edges(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
+                                    struct gnn_err *err)
 {
     const uint32_t batch_size = e->env->workload->batch_size, set = graph_of(e, e->state);
     const struct marius_place place = {.epoch = e->number,
@@ -156,9 +156,8 @@ static enum gnn_status load_edges(const struct epoch *e, uint32_t worker, uint32
     return marius_links_load(e->m, worker, &place, graph, item, err);
 }
 
-/* Samples batch k of the state and gathers its rows. */
-static enum gnn_status load_nodes(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
-                                  struct gnn_err *err)
+static enum gnn_status sample_nodes(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
+                                    struct gnn_err *err)
 {
     const struct marius *const m = e->m;
     const uint32_t batch_size = e->env->workload->batch_size, rows = m->sizes.rows;
@@ -166,15 +165,44 @@ static enum gnn_status load_nodes(const struct epoch *e, uint32_t worker, uint32
     const uint32_t count = gnn_min_u32(e->example_count - k * batch_size, batch_size);
     for (uint32_t i = 0; i < count; i++)
         item->targets[i] = m->slot_of[seeds[i] / rows] * rows + seeds[i] % rows;
-    GNN_TRY(marius_dense_sample(m->dense[worker], marius_edges_graph(m->edges, graph_of(e, e->state)), e->number,
-                                e->first_batch + k, item->targets, count, item->batch, err));
-    if (e->env->workload->sample_only)
+    return marius_dense_sample(m->dense[worker], marius_edges_graph(m->edges, graph_of(e, e->state)), e->number,
+                               e->first_batch + k, item->targets, count, item->batch, err);
+}
+
+/* Samples batch k. With a team, one loader at a time has all cores. */
+static enum gnn_status sample(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
+                              struct gnn_err *err)
+{
+    const struct marius *const m = e->m;
+    if (m->turn != NULL)
+        gnn_mutex_lock(e->env->world, m->turn);
+    const enum gnn_status status = (m->links != NULL ? sample_edges : sample_nodes)(e, worker, k, item, err);
+    if (m->turn != NULL)
+        gnn_mutex_unlock(e->env->world, m->turn);
+    return status;
+}
+
+/* Returns the bytes by which the released code's IDs of a mini-batch exceed the lists that are copied here. */
+static uint64_t wider_ids_bytes(const struct epoch *e, const struct gnn_batch_view *view)
+{
+    const uint64_t edge_bytes = MARIUS_COPIED_EDGE_BYTES - sizeof *view->blocks[0].col;
+    if (config_of(e)->copied_ids == MARIUS_COPIED_COMPACT)
+        return 0;
+    return view->blocks[0].edge_count * edge_bytes + view->node_count * (uint64_t)MARIUS_COPIED_NODE_BYTES;
+}
+
+/* Gathers the rows of a sampled mini-batch of nodes and starts its copies to the GPU. Links do both when they train. */
+static enum gnn_status load_rows(const struct epoch *e, uint32_t worker, struct marius_item *item, struct gnn_err *err)
+{
+    const struct gnn_batch_view *const view = marius_dense_view(item->batch);
+    if (e->m->links != NULL || e->env->workload->sample_only)
         return GNN_OK;
     gnn_env_range(e->env, "read");
     const enum gnn_status status = gather(e, item, err);
     gnn_env_range(e->env, NULL);
     GNN_TRY(status);
-    return gnn_train_input_stage(&item->input, worker, marius_dense_view(item->batch), NULL, err);
+    item->input.wider_ids_bytes = wider_ids_bytes(e, view);
+    return gnn_train_input_stage(&item->input, worker, view, NULL, err);
 }
 
 /* Takes a free item first and then the next batch, so that the trainer never waits for a batch without an item. */
@@ -188,7 +216,8 @@ static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct g
         const uint32_t k = (uint32_t)atomic_fetch_add(&e->next, 1);
         if (k >= e->batches)
             return gnn_queue_push(e->free_items, item);
-        GNN_TRY((e->m->links != NULL ? load_edges : load_nodes)(e, worker->index, k, item, err));
+        GNN_TRY(sample(e, worker->index, k, item, err));
+        GNN_TRY(load_rows(e, worker->index, item, err));
         GNN_TRY(gnn_reorder_put(e->delivery, k, item));
         worker->items++;
     }
@@ -335,6 +364,9 @@ static enum gnn_status fill_stage(void *ctx, struct gnn_worker *worker, struct g
     }
     m->resident[0] = MARIUS_NONE; /* until it is read */
     worker->items++;
+    if (m->buffer != NULL &&
+        !config_of(e)->keep) /* the released code allocates it, and one thread fills it with zeros */
+        gnn_charge(e->env->world, GNN_WORK_FRESH_PAGE, marius_buffer_slots_bytes(m->buffer) / GNN_PAGE_BYTES);
     if (m->buffer != NULL)
         GNN_TRY(marius_buffer_fill(m->buffer, m->next_resident, keep, err));
     if (!same)
@@ -486,6 +518,7 @@ static void report(const struct epoch *e, uint64_t epoch_ns, struct gnn_epoch_re
         report_links(e, out);
     gnn_epoch_figure(out, "fill_ns", e->fill_ns);
     gnn_epoch_figure(out, "swap_ns", e->swap_ns);
+    gnn_epoch_figure(out, "sync_ns", e->sync_ns);
     gnn_epoch_figure(out, "timed_ns", epoch_ns - e->fill_ns - e->sync_ns);
     gnn_epoch_figure(out, "store_prepare_ns", m->preparation_reported ? 0 : m->store.prepare_ns);
     m->preparation_reported = true;

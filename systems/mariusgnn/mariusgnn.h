@@ -35,6 +35,9 @@ enum marius_edges { MARIUS_EDGES_BOTH, MARIUS_EDGES_IN };
 enum marius_io { MARIUS_IO_DIRECT, MARIUS_IO_BUFFERED };
 enum marius_bucket_reads { MARIUS_BUCKETS_COALESCED, MARIUS_BUCKETS_SINGLE };
 enum marius_edge_memory { MARIUS_MEMORY_COMPACT, MARIUS_MEMORY_RELEASED };
+enum marius_sampling { MARIUS_SAMPLING_SINGLE, MARIUS_SAMPLING_TEAM };
+enum marius_copied_ids { MARIUS_COPIED_COMPACT, MARIUS_COPIED_RELEASED };
+enum { MARIUS_COPIED_EDGE_BYTES = 16, MARIUS_COPIED_NODE_BYTES = 8 }; /* to a GPU, in the released code */
 
 struct marius_config {
     enum marius_policy policy;
@@ -54,7 +57,9 @@ struct marius_config {
     enum marius_bucket_reads bucket_reads;
     uint32_t depth; /* reads in flight */
     enum marius_edge_memory edge_memory;
+    enum marius_sampling sampling;
     enum gnn_transfer transfer;
+    enum marius_copied_ids copied_ids;
     enum marius_kept vectors;
 };
 extern const struct gnn_option marius_options[];
@@ -145,6 +150,7 @@ struct marius {
     struct marius_resident_edges *edges;
     struct marius_dense **dense; /* (loaders) */
     struct marius_item *items;   /* (staleness) */
+    struct gnn_mutex *turn;      /* held by the loader that samples, with sampling=team; else NULL */
     struct gnn_training training;
     struct marius_links *links; /* with --task link only; train, order, training and the next three are then unused */
 

@@ -129,6 +129,13 @@ uint64_t marius_buffer_bytes(const struct marius_buffer_config *config)
     return bytes;
 }
 
+uint64_t marius_buffer_slots_bytes(const struct marius_partition_buffer *buffer)
+{
+    struct marius_buffer_config slots = buffer->config;
+    slots.prefetch = false;
+    return marius_buffer_bytes(&slots);
+}
+
 void *marius_buffer_slot(const struct marius_partition_buffer *buffer, uint32_t array, uint32_t slot)
 {
     return rows_of(buffer, &buffer->slots, array, slot);

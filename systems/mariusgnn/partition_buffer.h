@@ -59,6 +59,8 @@ GNN_MUST_CHECK enum gnn_status marius_buffer_open(struct gnn_world *world, const
                                                   struct marius_partition_buffer **out, struct gnn_err *err);
 void marius_buffer_close(struct marius_partition_buffer *buffer); /* accepts NULL; dirty slots are lost */
 uint64_t marius_buffer_bytes(const struct marius_buffer_config *config);
+/* Returns the bytes of the slots, without the blocks for prefetching. */
+uint64_t marius_buffer_slots_bytes(const struct marius_partition_buffer *buffer);
 
 /* Returns the rows of a slot. */
 void *marius_buffer_slot(const struct marius_partition_buffer *buffer, uint32_t array, uint32_t slot);

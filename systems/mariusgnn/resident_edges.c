@@ -383,10 +383,29 @@ static void place_ends(struct graph *graph, const struct bucket *b)
             b->edges[e].destination - b->destination_first + b->destination_local;
 }
 
+/* Returns count x log2(count), linear between powers of two. */
+static uint64_t sort_steps(uint64_t count)
+{
+    if (count < 2)
+        return 0;
+    const uint32_t doublings = 63 - (uint32_t)__builtin_clzll(count);
+    return count * doublings + 2 * (count - (UINT64_C(1) << doublings));
+}
+
 static void sum_up(uint32_t *start, uint64_t local_count)
 {
     for (uint64_t v = 0; start != NULL && v < local_count; v++)
         start[v + 2] += start[v + 1];
+}
+
+/* Charges what the released code does in addition, with one thread: a stable sort for each copy, and memory that is new
+ * for each subgraph, for four copies of the edges and a map from all nodes to local IDs. */
+static void charge_released(const struct marius_resident_edges *edges, uint32_t copies, uint64_t count)
+{
+    const uint64_t bytes =
+        count * MARIUS_RELEASED_EDGE_BYTES + edges->config.nodes * (uint64_t)MARIUS_RELEASED_NODE_BYTES;
+    gnn_charge(edges->world, GNN_WORK_SORT_STEP, copies * sort_steps(count));
+    gnn_charge(edges->world, GNN_WORK_FRESH_PAGE, bytes / GNN_PAGE_BYTES);
 }
 
 /* Makes the sorted copies of the graph's `count` edges. */
@@ -410,6 +429,7 @@ static enum gnn_status sort_edges(struct marius_resident_edges *edges, struct gr
     for_buckets(edges, graph, place_ends);
     gnn_charge(edges->world, GNN_WORK_SORTED_KEY, copies * count);
     gnn_charge(edges->world, GNN_WORK_TABLE_ENTRY, copies * local_count);
+    charge_released(edges, copies, count);
     return GNN_OK;
 }
 

@@ -15,7 +15,8 @@
 #include "systems/mariusgnn/store.h"
 #include "systems/mariusgnn/subgraph.h"
 
-enum { MARIUS_GRAPHS_MAX = 2, MARIUS_BUCKET_PIECE_BYTES = 128 << 10, MARIUS_RELEASED_EDGE_BYTES = 64 };
+enum { MARIUS_GRAPHS_MAX = 2, MARIUS_BUCKET_PIECE_BYTES = 128 << 10 };
+enum { MARIUS_RELEASED_EDGE_BYTES = 64, MARIUS_RELEASED_NODE_BYTES = 8 };
 
 struct marius_edges_config {
     const struct marius_store *store; /* must outlive the edges */

@@ -175,7 +175,8 @@ struct marius_dense_config marius_dense_of(const struct gnn_env *env, const stru
                                         .layers = env->workload->layers,
                                         .out_edges = config->edges == MARIUS_EDGES_BOTH,
                                         .replace = config->replace,
-                                        .hash_hops = config->hash_hops};
+                                        .hash_hops = config->hash_hops,
+                                        .threads = config->sampling == MARIUS_SAMPLING_TEAM ? env->cores : 1};
     memcpy(dense.fanout, env->workload->fanout, sizeof dense.fanout);
     return dense;
 }

@@ -198,6 +198,8 @@ static enum gnn_status open_parts(struct marius *m, struct gnn_err *err)
     if (m->env->workload->layers > 0) /* an encoder, or classes of nodes: neighbourhoods are drawn */
         GNN_TRY(open_edges(m, err));
     GNN_TRY(open_samplers(m, err));
+    if (m->config->sampling == MARIUS_SAMPLING_TEAM)
+        GNN_TRY(gnn_mutex_open(m->env->world, &m->turn, err));
     return open_items(m, err);
 }
 
@@ -261,6 +263,7 @@ static void marius_close(void *state)
         return;
     struct gnn_world *const world = m->env->world;
     close_items(m);
+    gnn_mutex_close(world, m->turn);
     marius_edges_close(m->edges);
     marius_buffer_close(m->buffer);
     marius_links_close(m);

@@ -258,6 +258,7 @@ static const struct switch_case cases[] = {
     {"mariusgnn.replace", "false", "counters.batch_digest", {NULL}},
     {"mariusgnn.hash_hops", "0", "wall_ns", {NULL}},
     {"mariusgnn.loaders", "1", "stage.load", {NULL}},
+    {"mariusgnn.sampling", "team", "wall_ns", {NULL}},
     {"mariusgnn.staleness", "1", "wall_ns", {NULL}},
     {"mariusgnn.prefetch", "false", "wall_ns", {REPLACE}},
     /* The difference comes with the second epoch. */
@@ -268,6 +269,7 @@ static const struct switch_case cases[] = {
     {"mariusgnn.depth", "1", "wall_ns", {PARTITIONS}},
     {"mariusgnn.edge_memory", "released", ALLOCATED, {PARTITIONS}},
     {"mariusgnn.transfer", "blocking", "wall_ns", {NULL}},
+    {"mariusgnn.copied_ids", "released", "figures.gpu_uploaded_bytes", {NULL}},
 };
 
 static const json_t *find_stage(const json_t *run, const char *name)

@@ -79,6 +79,7 @@ static void test_costs_scale_with_the_clock(void **state)
 
 #define RELEASED                                                                                                       \
     "[released]\nclock = 2.6GHz stated\nframework_edge = 200ns derived\nshared_edge = 60ns derived\n"                  \
+    "bitmap_byte = 2ns measured\nsort_step = 5ns measured\n"                                                           \
     "list_take = 1.1us measured\n"                                                                                     \
     "list_evict = 1.3us measured\nlist_put = 0.7us measured\nfresh_page = 500ns derived\n"                             \
     "process_start = 20ms assumed\nstep = 2ms derived\nstep_edge = 40ns derived\ncpu_cores = 1.25cores derived\n"
@@ -95,11 +96,14 @@ static void test_released_costs(void **state)
     assert_int_equal(ps[GNN_WORK_FRAMEWORK_EDGE], 7000 + 8500 + 5000); /* drawn, hashed, sorted: nothing else */
     assert_int_equal(ps[GNN_WORK_LIST_TAKE] + ps[GNN_WORK_LIST_EVICT] + ps[GNN_WORK_LIST_PUT], 0);
     assert_int_equal(ps[GNN_WORK_FRESH_PAGE] + ps[GNN_WORK_PROCESS_START] + ps[GNN_WORK_SHARED_EDGE], 0);
+    assert_int_equal(ps[GNN_WORK_BITMAP_BYTE] + ps[GNN_WORK_SORT_STEP], 0);
     assert_int_equal(p->framework.step_ns + p->framework.step_edge_ps + p->framework.milli_cores, 0);
     assert_string_equal(p->costs_digest, "");
     must(gnn_profile_parse_costs(p, "costs.ini", RELEASED, &err), &err);
     assert_int_equal(ps[GNN_WORK_FRAMEWORK_EDGE], 400000);
     assert_int_equal(ps[GNN_WORK_SHARED_EDGE], 120000);
+    assert_int_equal(ps[GNN_WORK_BITMAP_BYTE], 4000);
+    assert_int_equal(ps[GNN_WORK_SORT_STEP], 10000);
     assert_int_equal(ps[GNN_WORK_LIST_TAKE], 2200000);
     assert_int_equal(ps[GNN_WORK_LIST_EVICT], 2600000);
     assert_int_equal(ps[GNN_WORK_LIST_PUT], 1400000);
@@ -211,7 +215,7 @@ static void test_assumed_parameters_are_listed(void **state)
     uint32_t released = 0;
     for (at = 0; gnn_profile_next_assumed(p, &at, key, value);)
         released += strncmp(key, "released.", 9) == 0 ? 1 : 0;
-    assert_int_equal(released, 10); /* all but the clock */
+    assert_int_equal(released, 12); /* all but the clock */
     assert_string_equal(key, "released.cpu_cores");
     assert_string_equal(value, "1.25cores");
     gnn_profile_close(p);
@@ -241,7 +245,7 @@ static void test_released_costs_are_refused_by_name(void **state)
         const char *text, *words[2];
     } cases[] = {
         {"[released]\nclock = 2.6GHz stated\n", {"c.ini", "framework_edge"}},
-        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:13:", "[released] alone"}},
+        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:15:", "[released] alone"}},
         {"[released]\nlist_take = 1us\n", {"c.ini:2:", "source"}},
         {"[released]\ncpu_cores = 2 stated\n", {"c.ini:2:", "1.3cores"}},
         {"[released]\nlist_takes = 1us stated\n", {"c.ini:2:", "list_take"}},

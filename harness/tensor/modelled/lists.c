@@ -65,11 +65,11 @@ enum gnn_status modelled_resident_stage(struct gnn_tensor *t, struct gnn_residen
     own->next_half = (half + 1) % HALVES;
     m->env.wait_until(m->env.ctx, own->half_landed_ns[half]);
     GNN_TRY(reserve_half(m, own, half, lists_bytes(lists), err));
-    modelled_host_copy(m, lists_bytes(lists));
+    modelled_host_copy(m, lists_bytes(lists) + lists->wider_ids_bytes);
     lock(m);
     own->free_ns = gnn_max_u64(own->free_ns, room->read_ns);
     unlock(m);
-    modelled_lane_copy(m, lane, lists_bytes(lists));
+    modelled_lane_copy(m, lane, lists_bytes(lists) + lists->wider_ids_bytes);
     own->half_landed_ns[half] = room->landed_ns = own->free_ns;
     return GNN_OK;
 }
