@@ -3,14 +3,16 @@
 #ifndef GNN_DATASET_EDGES_H
 #define GNN_DATASET_EDGES_H
 
-#include "harness/dataset/npy.h"
+#include "harness/dataset/edge_arrays.h"
 
 struct gnn_edges;
 
-/* Opens an edge list. npy: edge_index.npy of shape [2, E], with sources in row 0 and targets in row 1, read in
- * parallel. Else SNAP text. Returns errors of gnn_npy_open() or gnn_input_open(), or GNN_EFORMAT for another shape or
- * type. */
+/* Opens an edge list. npy: an array of shape [2, E] or [E, 2], with the sources first. Else SNAP text. Returns errors
+ * of gnn_edge_arrays_open() or gnn_input_open(). */
 GNN_MUST_CHECK enum gnn_status gnn_edges_open(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err);
+/* Opens the edges of any arrays. */
+GNN_MUST_CHECK enum gnn_status gnn_edges_open_arrays(const struct gnn_edge_files *files, struct gnn_edges **out,
+                                                     struct gnn_err *err);
 void gnn_edges_close(struct gnn_edges *edges); /* accepts NULL */
 
 /* Reads the next pair; *more is false at the end. Returns GNN_EFORMAT, with the place, for an ID that is negative or

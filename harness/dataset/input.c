@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/input.h"
 
+#include "harness/dataset/zip.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { GZ_BUFFER = 65536 };
+enum { GZ_BUFFER = 65536, DEFLATE_RATIO = 1032 /* the most that a byte of deflated data unpacks to */ };
 
 bool gnn_input_find(const char *dir, const char *name, char path[GNN_OUTPUT_PATH])
 {
@@ -22,26 +24,77 @@ bool gnn_input_find(const char *dir, const char *name, char path[GNN_OUTPUT_PATH
     return access(path, F_OK) == 0;
 }
 
-enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct gnn_err *err)
+bool gnn_input_is_npz(const char *path)
+{
+    struct stat info;
+    const size_t len = strlen(path);
+    return len > 4 && strcmp(path + len - 4, ".npz") == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* Splits "DIR/data.npz/NAME" if DIR/data.npz is a file. Returns NAME, or NULL for any other path. */
+static const char *member_of(const char *path, char archive[GNN_OUTPUT_PATH])
+{
+    for (const char *at = strstr(path, ".npz/"); at != NULL; at = strstr(at + 1, ".npz/")) {
+        (void)snprintf(archive, GNN_OUTPUT_PATH, "%.*s", (int)(at + 4 - path), path);
+        if (gnn_input_is_npz(archive))
+            return at + 5;
+    }
+    return NULL;
+}
+
+static enum gnn_status open_member(struct gnn_input *input, const char *archive, const char *name, struct gnn_err *err)
+{
+    struct gnn_zip_entry entry;
+    bool found = false;
+    GNN_TRY(gnn_zip_open(archive, &input->zip, err));
+    GNN_TRY(gnn_zip_find(input->zip, name, &entry, &found, err));
+    if (!found)
+        return gnn_fail(err, GNN_ENOENT, "%s has no member %s; `python3 -m zipfile -l %s` lists its members", archive,
+                        name, archive);
+    input->size_bytes = entry.packed_bytes;
+    return gnn_zip_member_open(input->zip, &entry, &input->member, err);
+}
+
+static enum gnn_status open_file(struct gnn_input *input, const char *path, bool numbers, struct gnn_err *err)
 {
     struct stat info;
     if (stat(path, &info) != 0)
         return gnn_out_errno(errno, "cannot read", path, err);
     if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
         return gnn_fail(err, GNN_EUSAGE, "%s is not a file", path);
+    input->size_bytes = (uint64_t)info.st_size;
+    errno = 0;
+    if (numbers)
+        input->numbers = fopen(path, "rbe");
+    else
+        input->gz = gzopen(path, "rbe");
+    if (input->numbers == NULL && input->gz == NULL)
+        return gnn_out_errno(errno != 0 ? errno : ENOMEM, "cannot open", path, err);
+    if (input->gz != NULL)
+        (void)gzbuffer(input->gz, GZ_BUFFER);
+    return GNN_OK;
+}
+
+static enum gnn_status new_input(const char *path, bool numbers, struct gnn_input **out, struct gnn_err *err)
+{
     struct gnn_input *input;
+    char archive[GNN_OUTPUT_PATH];
+    const char *const name = member_of(path, archive);
     GNN_NEW(input, 1, err, "reader of %s", path);
     (void)snprintf(input->path, sizeof input->path, "%s", path);
-    input->size_bytes = (uint64_t)info.st_size;
-    input->gz = gzopen(path, "rbe");
-    if (input->gz == NULL) {
-        const int code = errno != 0 ? errno : ENOMEM;
-        gnn_input_close(input);
-        return gnn_out_errno(code, "cannot open", path, err);
-    }
-    (void)gzbuffer(input->gz, GZ_BUFFER);
-    *out = input;
-    return GNN_OK;
+    const enum gnn_status status =
+        name != NULL ? open_member(input, archive, name, err) : open_file(input, path, numbers, err);
+    return GNN_OPENED(status, input, out, gnn_input_close);
+}
+
+enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct gnn_err *err)
+{
+    return new_input(path, false, out, err);
+}
+
+enum gnn_status gnn_input_open_numbers(const char *path, struct gnn_input **out, struct gnn_err *err)
+{
+    return new_input(path, true, out, err);
 }
 
 void gnn_input_close(struct gnn_input *input)
@@ -50,6 +103,10 @@ void gnn_input_close(struct gnn_input *input)
         return;
     if (input->gz != NULL)
         (void)gzclose_r(input->gz);
+    if (input->numbers != NULL)
+        (void)fclose(input->numbers);
+    gnn_zip_member_close(input->member);
+    gnn_zip_close(input->zip);
     free(input);
 }
 
@@ -63,9 +120,20 @@ static enum gnn_status stream_error(const struct gnn_input *input, struct gnn_er
                     gnn_input_position(input), text);
 }
 
+static enum gnn_status read_numbers(struct gnn_input *input, void *dst, uint64_t bytes, uint64_t *got,
+                                    struct gnn_err *err)
+{
+    *got = fread(dst, 1, bytes, input->numbers);
+    return ferror((FILE *)input->numbers) != 0 ? gnn_out_errno(errno, "reading", input->path, err) : GNN_OK;
+}
+
 enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t bytes, uint64_t *got, struct gnn_err *err)
 {
     *got = 0;
+    if (input->member != NULL)
+        return gnn_zip_member_read(input->member, dst, bytes, got, err);
+    if (input->numbers != NULL)
+        return read_numbers(input, dst, bytes, got, err);
     while (*got < bytes) {
         const int step = gzread(input->gz, (char *)dst + *got, (unsigned)gnn_min_u64(bytes - *got, 1u << 30));
         if (step < 0)
@@ -82,9 +150,44 @@ enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t byte
 
 enum gnn_status gnn_input_skip(struct gnn_input *input, uint64_t bytes, struct gnn_err *err)
 {
+    if (input->member != NULL)
+        return gnn_input_seek(input, gnn_zip_member_offset(input->member) + bytes, err);
+    if (input->numbers != NULL)
+        return gnn_input_seek(input, (uint64_t)ftello(input->numbers) + bytes, err);
     if (bytes > INT64_MAX || gzseek(input->gz, (z_off_t)bytes, SEEK_CUR) < 0)
         return stream_error(input, err);
     return GNN_OK;
+}
+
+enum gnn_status gnn_input_seek(struct gnn_input *input, uint64_t offset, struct gnn_err *err)
+{
+    if (input->member != NULL)
+        return gnn_zip_member_seek(input->member, offset, err);
+    if (input->numbers != NULL && fseeko(input->numbers, (off_t)offset, SEEK_SET) != 0)
+        return gnn_out_errno(errno, "reading", input->path, err);
+    if (input->numbers != NULL)
+        return GNN_OK;
+    if (offset > INT64_MAX || gzseek(input->gz, (z_off_t)offset, SEEK_SET) < 0)
+        return stream_error(input, err);
+    return GNN_OK;
+}
+
+bool gnn_input_seeks(const struct gnn_input *input)
+{
+    if (input->member != NULL)
+        return gnn_zip_member_stored(input->member);
+    return input->numbers != NULL || gzdirect(input->gz) != 0;
+}
+
+void gnn_input_unpacked_bytes(const struct gnn_input *input, uint64_t *least, uint64_t *most)
+{
+    if (input->member != NULL) {
+        *least = *most = gnn_zip_member_bytes(input->member);
+        return;
+    }
+    const bool packed = !gnn_input_seeks(input);
+    *least = packed ? 0 : input->size_bytes;
+    *most = packed ? gnn_mul_bytes(input->size_bytes, DEFLATE_RATIO) : input->size_bytes;
 }
 
 /* Some editors begin UTF-8 with an invisible mark. */
@@ -134,6 +237,8 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
 
 uint64_t gnn_input_position(const struct gnn_input *input)
 {
-    const z_off_t at = gzoffset(input->gz);
+    if (input->member != NULL)
+        return gnn_zip_member_packed(input->member);
+    const z_off_t at = input->numbers != NULL ? ftello(input->numbers) : gzoffset(input->gz);
     return at > 0 ? (uint64_t)at : 0;
 }

@@ -62,17 +62,18 @@ static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gn
     char descr[16];
     if (!take_word(c, descr, sizeof descr))
         return gnn_fail(err, GNN_EFORMAT, "%s: structured or unreadable dtype: expected plain numbers", path);
-    static const char *const known[] = {"<f2", "<f4", "<f8", "<i2", "<i4", "<i8",
-                                        "<u2", "<u4", "<u8", "|i1", "|u1", "|b1"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(descr, known[i]) == 0) {
-            out->kind = known[i][1];
-            out->item_bytes = (uint32_t)(known[i][2] - '0');
+    static const char *const known[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"};
+    const bool ordered = descr[0] != '\0' && strchr("<>=|", descr[0]) != NULL;
+    for (size_t i = 0; ordered && i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(descr + 1, known[i]) == 0) {
+            out->kind = known[i][0];
+            out->item_bytes = (uint32_t)(known[i][1] - '0');
+            out->big_endian = descr[0] == '>' && out->item_bytes > 1;
             return GNN_OK;
         }
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s: dtype '%s' is not supported: save it as little-endian int32, int64, float32 or float64 "
-                    "(a.astype('<f4'))",
+                    "%s: dtype '%s' is not supported: save features with a.astype('float32'), and node IDs or labels "
+                    "with a.astype('int64')",
                     path, descr);
 }
 
@@ -82,6 +83,8 @@ static enum gnn_status parse_shape(struct cursor *c, const char *path, struct gn
     while (good && !take(c, ")")) {
         uint64_t size = 0;
         good = take_number(c, &size);
+        if (good && c->at < c->end && *c->at == 'L') /* as Python 2 writes a long integer */
+            c->at++;
         if (good && out->dim_count == GNN_NPY_DIMS_MAX)
             return gnn_fail(err, GNN_EFORMAT, "%s: more than %d dimensions", path, GNN_NPY_DIMS_MAX);
         if (good)
@@ -102,7 +105,7 @@ enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, st
 {
     *out = (struct gnn_npy_header){0};
     struct cursor c = {text, text + len};
-    bool fortran = false, descr = false, order = false, shape = false, good = take(&c, "{");
+    bool descr = false, order = false, shape = false, good = take(&c, "{");
     while (good && !take(&c, "}")) {
         char key[32];
         good = take_word(&c, key, sizeof key) && take(&c, ":");
@@ -110,8 +113,8 @@ enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, st
             GNN_TRY(parse_descr(&c, path, out, err));
             descr = true;
         } else if (good && strcmp(key, "fortran_order") == 0 && !order) {
-            fortran = take(&c, "True");
-            good = fortran || take(&c, "False");
+            out->fortran = take(&c, "True");
+            good = out->fortran || take(&c, "False");
             order = true;
         } else if (good && strcmp(key, "shape") == 0 && !shape) {
             GNN_TRY(parse_shape(&c, path, out, err));
@@ -125,8 +128,7 @@ enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, st
     if (!good || !descr || !order || !shape || c.at != c.end)
         return gnn_fail(err, GNN_EFORMAT, "%s: its header is not a NumPy dictionary of descr, fortran_order, shape",
                         path);
-    if (fortran && out->dim_count > 1)
-        return gnn_fail(err, GNN_EFORMAT, "%s: Fortran order: save numpy.ascontiguousarray(a) instead", path);
+    out->fortran = out->fortran && out->dim_count == 2 && out->shape[0] > 1 && out->shape[1] > 1;
     if (gnn_mul_bytes(out->items, out->item_bytes) == UINT64_MAX)
         return gnn_fail(err, GNN_EFORMAT, "%s: a shape of more than 2^64 bytes", path);
     return GNN_OK;
@@ -170,19 +172,23 @@ static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
     return gnn_npy_parse(text, len, npy->input->path, &npy->header, err);
 }
 
-/* Only a plain file tells its size in advance. */
-static enum gnn_status check_plain_size(const struct gnn_npy *npy, struct gnn_err *err)
+/* Gzip data has no reliable size. A size that its bytes cannot unpack to is refused here, before the nodes that the
+ * header states take memory or disk. */
+static enum gnn_status check_size(const struct gnn_npy *npy, struct gnn_err *err)
 {
     const char *path = npy->input->path;
-    const size_t len = strlen(path);
     const uint64_t expected = npy->data_offset + npy->header.items * npy->header.item_bytes;
-    const uint64_t found = npy->input->size_bytes;
-    if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
+    uint64_t least, most;
+    gnn_input_unpacked_bytes(npy->input, &least, &most);
+    if (expected >= least && expected <= most)
         return GNN_OK;
-    if (found != expected)
-        return gnn_fail(err, found < expected ? GNN_ESHORT : GNN_EFORMAT,
-                        "%s: %" PRIu64 " B, its header requires %" PRIu64, path, found, expected);
-    return GNN_OK;
+    if (least != most)
+        return gnn_fail(err, GNN_ESHORT,
+                        "%s: its header requires %" PRIu64 " B, and its %" PRIu64
+                        " B of gzip data cannot unpack to more than %" PRIu64 ": the file is truncated or damaged",
+                        path, expected, npy->input->size_bytes, most);
+    return gnn_fail(err, most < expected ? GNN_ESHORT : GNN_EFORMAT, "%s: %" PRIu64 " B, its header requires %" PRIu64,
+                    path, most, expected);
 }
 
 enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_err *err)
@@ -191,8 +197,41 @@ enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_
     GNN_NEW(npy, 1, err, "reader of %s", path);
     enum gnn_status status = gnn_input_open(path, &npy->input, err);
     GNN_NEXT(status, read_header(npy, err));
-    GNN_NEXT(status, check_plain_size(npy, err));
+    GNN_NEXT(status, check_size(npy, err));
     return GNN_OPENED(status, npy, out, gnn_npy_close);
+}
+
+enum gnn_status gnn_npy_open_raw(const char *path, const struct gnn_npy_header *header, struct gnn_npy **out,
+                                 struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    GNN_NEW(npy, 1, err, "reader of %s", path);
+    npy->header = *header;
+    enum gnn_status status = gnn_input_open_numbers(path, &npy->input, err);
+    const uint64_t expected = gnn_mul_bytes(header->items, header->item_bytes);
+    if (status == GNN_OK && npy->input->size_bytes != expected)
+        status = gnn_fail(err, npy->input->size_bytes < expected ? GNN_ESHORT : GNN_EFORMAT,
+                          "%s: %" PRIu64 " B, expected %" PRIu64 " numbers of %" PRIu32 " B without a header", path,
+                          npy->input->size_bytes, header->items, header->item_bytes);
+    return GNN_OPENED(status, npy, out, gnn_npy_close);
+}
+
+enum gnn_status gnn_npy_open_as(const char *path, const struct gnn_npy_header *raw, struct gnn_npy **out,
+                                struct gnn_err *err)
+{
+    return raw->item_bytes > 0 ? gnn_npy_open_raw(path, raw, out, err) : gnn_npy_open(path, out, err);
+}
+
+bool gnn_npy_has_magic(const char *path)
+{
+    struct gnn_input *input;
+    char magic[6] = "";
+    uint64_t got = 0;
+    if (gnn_input_open(path, &input, NULL) != GNN_OK)
+        return false;
+    const bool read = gnn_input_read(input, magic, sizeof magic, &got, NULL) == GNN_OK;
+    gnn_input_close(input);
+    return read && got == sizeof magic && memcmp(magic, "\x93NUMPY", sizeof magic) == 0;
 }
 
 void gnn_npy_close(struct gnn_npy *npy)
@@ -200,6 +239,7 @@ void gnn_npy_close(struct gnn_npy *npy)
     if (npy == NULL)
         return;
     gnn_input_close(npy->input);
+    free(npy->block);
     free(npy);
 }
 
@@ -207,7 +247,106 @@ enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err
 {
     assert(items <= npy->header.items - npy->read_items);
     npy->read_items += items;
+    if (npy->header.fortran)
+        return GNN_OK;
     return gnn_input_skip(npy->input, items * npy->header.item_bytes, err);
+}
+
+void gnn_npy_read_as_stored(struct gnn_npy *npy)
+{
+    assert(npy->read_items == 0);
+    npy->header.fortran = false;
+}
+
+void gnn_npy_set_block(struct gnn_npy *npy, uint64_t bytes)
+{
+    assert(npy->block == NULL);
+    npy->block_bytes = bytes;
+}
+
+/* ---- a matrix that is stored column by column ---- */
+
+static enum gnn_status open_block(struct gnn_npy *npy, struct gnn_err *err)
+{
+    const uint64_t row_bytes = npy->header.shape[1] * npy->header.item_bytes;
+    const char *const path = npy->input->path;
+    if (!gnn_input_seeks(npy->input))
+        return gnn_fail(
+            err, GNN_EFORMAT,
+            "%s: a compressed matrix in Fortran order cannot be read row by row: unpack it (`gunzip %s` for "
+            "gzip, `unzip` for .npz), or save numpy.ascontiguousarray(a)",
+            path, path);
+    if (npy->block_bytes == 0)
+        npy->block_bytes = GNN_NPY_BLOCK;
+    if (row_bytes > npy->block_bytes)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: rows of %" PRIu64 " B in Fortran order, at most %" PRIu64
+                        " B are possible: save numpy.ascontiguousarray(a)",
+                        path, row_bytes, npy->block_bytes);
+    npy->block_bytes = gnn_min_u64(npy->block_bytes, row_bytes * npy->header.shape[0]);
+    npy->block = malloc(npy->block_bytes);
+    return npy->block != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "%" PRIu64 " B to turn %s", npy->block_bytes, path);
+}
+
+static enum gnn_status short_of(const struct gnn_npy *npy, uint64_t got_items, struct gnn_err *err)
+{
+    return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers", npy->input->path, got_items,
+                    npy->header.items);
+}
+
+/* Reads the rows from `first` on, a piece of each column. */
+static enum gnn_status fill_block(struct gnn_npy *npy, uint64_t first, struct gnn_err *err)
+{
+    const uint64_t rows = npy->header.shape[0], columns = npy->header.shape[1], bytes = npy->header.item_bytes;
+    if (npy->block == NULL)
+        GNN_TRY(open_block(npy, err));
+    npy->block_first = first;
+    npy->block_rows = gnn_min_u64(rows - first, npy->block_bytes / (columns * bytes));
+    const uint64_t piece = npy->block_rows * bytes;
+    for (uint64_t c = 0; c < columns; c++) {
+        uint64_t got = 0;
+        GNN_TRY(gnn_input_seek(npy->input, npy->data_offset + (c * rows + first) * bytes, err));
+        GNN_TRY(gnn_input_read(npy->input, npy->block + c * piece, piece, &got, err));
+        if (got < piece)
+            return short_of(npy, c * rows + first + got / bytes, err);
+    }
+    return GNN_OK;
+}
+
+/* Copies the next count numbers, row by row, to batch. */
+static enum gnn_status turn_batch(struct gnn_npy *npy, uint64_t count, struct gnn_err *err)
+{
+    const uint64_t columns = npy->header.shape[1], bytes = npy->header.item_bytes;
+    uint64_t row = npy->read_items / columns, column = npy->read_items % columns;
+    for (uint64_t i = 0; i < count; i++) {
+        if (npy->block == NULL || row - npy->block_first >= npy->block_rows)
+            GNN_TRY(fill_block(npy, row, err));
+        assert(row >= npy->block_first);
+        memcpy(npy->batch + i * bytes, npy->block + (column * npy->block_rows + row - npy->block_first) * bytes, bytes);
+        if (++column == columns) {
+            column = 0;
+            row++;
+        }
+    }
+    return GNN_OK;
+}
+
+static void swap_bytes(unsigned char *at, uint64_t count, uint32_t item_bytes)
+{
+    for (uint64_t i = 0; i < count; i++, at += item_bytes)
+        for (uint32_t low = 0, high = item_bytes - 1; low < high; low++, high--) {
+            const unsigned char held = at[low];
+            at[low] = at[high];
+            at[high] = held;
+        }
+}
+
+static enum gnn_status stored_batch(struct gnn_npy *npy, uint64_t count, struct gnn_err *err)
+{
+    const uint64_t bytes = count * npy->header.item_bytes;
+    uint64_t got = 0;
+    GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
+    return got == bytes ? GNN_OK : short_of(npy, npy->read_items + got / npy->header.item_bytes, err);
 }
 
 /* Fills npy->batch with the next count items. */
@@ -216,13 +355,10 @@ static enum gnn_status read_batch(struct gnn_npy *npy, uint64_t count, struct gn
     assert(count <= GNN_NPY_BATCH);
     assert(npy->read_items <= npy->header.items);
     assert(count <= npy->header.items - npy->read_items);
-    const uint64_t bytes = count * npy->header.item_bytes;
-    uint64_t got = 0;
-    GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
-    if (got < bytes)
-        return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers", npy->input->path,
-                        npy->read_items + got / npy->header.item_bytes, npy->header.items);
+    GNN_TRY(npy->header.fortran ? turn_batch(npy, count, err) : stored_batch(npy, count, err));
     npy->read_items += count;
+    if (npy->header.big_endian)
+        swap_bytes(npy->batch, count, npy->header.item_bytes);
     return GNN_OK;
 }
 
@@ -292,6 +428,14 @@ static enum gnn_status i64_at(const struct gnn_npy *npy, uint64_t index, uint64_
     if (!(fabs(value) <= 0x1p62) || value != floor(value))
         return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer", npy->input->path, item,
                         value);
+    const uint32_t bytes = npy->header.item_bytes;
+    const double exact = bytes == 2 ? 0x1p11 : bytes == 4 ? 0x1p24 : 0x1p53;
+    if (fabs(value) >= exact)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: number %" PRIu64 " is %.0f, and float%" PRIu32
+                        " rounds whole numbers from %.0f on: save the array as int64 where it is made, before any "
+                        "conversion to float%" PRIu32,
+                        npy->input->path, item, value, bytes * 8, exact, bytes * 8);
     *out = (int64_t)value;
     return GNN_OK;
 }
@@ -330,6 +474,8 @@ enum gnn_status gnn_npy_read_f32(struct gnn_npy *npy, float *out, uint64_t count
 enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
 {
     assert(npy->read_items == npy->header.items);
+    if (npy->header.fortran)
+        return GNN_OK; /* its size was compared when it was opened */
     char extra;
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));

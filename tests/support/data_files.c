@@ -105,13 +105,13 @@ unsigned data_entries(const char *dir)
     return count;
 }
 
-void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
-                    size_t bytes)
+static void write_array(const char *dir, const char *name, const char *descr, const char *fortran, const char *shape,
+                        const void *items, size_t bytes)
 {
     char head[128];
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10); /* 10 + 118 = 128 */
-    const int used =
-        snprintf(head + 10, sizeof head - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
+    const int used = snprintf(head + 10, sizeof head - 10, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr,
+                              fortran, shape);
     assert(used > 0 && used < 117);
     memset(head + 10 + used, ' ', (size_t)(117 - used));
     head[127] = '\n';
@@ -123,6 +123,18 @@ void data_write_npy(const char *dir, const char *name, const char *descr, const 
     const bool gz = strlen(name) > 3 && strcmp(name + strlen(name) - 3, ".gz") == 0;
     (gz ? data_write_gz : data_write)(dir, name, whole, sizeof head + bytes);
     free(whole);
+}
+
+void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
+                    size_t bytes)
+{
+    write_array(dir, name, descr, "False", shape, items, bytes);
+}
+
+void data_write_npy_fortran(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
+                            size_t bytes)
+{
+    write_array(dir, name, descr, "True", shape, items, bytes);
 }
 
 const char *data_real(const char *name, char path[DATA_PATH])

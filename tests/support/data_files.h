@@ -32,6 +32,9 @@ unsigned data_entries(const char *dir);
 /* A NumPy 1.0 file as NumPy writes it; shape is "(3,)" or "(2, 5)". name may end in .gz. */
 void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
                     size_t bytes);
+/* The same for a matrix whose items come column by column. */
+void data_write_npy_fortran(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
+                            size_t bytes);
 
 /* The real graph `name` under $OOCGNN_TEST_DATA or ../shared/data; NULL, with a printed message, when it is not
  * there. */
