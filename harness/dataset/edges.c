@@ -9,74 +9,8 @@
 
 struct gnn_edges {
     struct gnn_edge_arrays *arrays;
-    struct gnn_input *text; /* SNAP; else NULL */
-    char line[GNN_INPUT_LINE_MAX];
+    struct gnn_edge_text *text; /* either is NULL */
 };
-
-/* ---- SNAP ---- */
-
-static const char *skip_blanks(const char *at)
-{
-    return at + strspn(at, " \t");
-}
-
-/* A decimal node ID; NULL when there is none, *large when it does not fit. */
-static const char *take_id(const char *at, gnn_node *out, bool *large)
-{
-    const char *start = at;
-    uint64_t value = 0;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        value = value * 10 + (uint64_t)(*at - '0');
-        if (value >= GNN_NODE_NONE) {
-            *large = true;
-            return NULL;
-        }
-    }
-    *out = (gnn_node)value;
-    return at > start ? at : NULL;
-}
-
-enum gnn_snap_line gnn_snap_parse_line(const char *line, gnn_node *source, gnn_node *target, const char **why)
-{
-    bool large = false;
-    const char *at = skip_blanks(line);
-    if (*at == '\0' || *at == '#' || *at == '%')
-        return GNN_SNAP_SKIP;
-    const char *first = take_id(at, source, &large);
-    const char *second =
-        first != NULL && skip_blanks(first) > first ? take_id(skip_blanks(first), target, &large) : NULL;
-    if (second != NULL && *skip_blanks(second) == '\0')
-        return GNN_SNAP_PAIR;
-    if (large)
-        *why = "a node ID above 4294967294";
-    else if (second != NULL)
-        *why = "something after the two node IDs";
-    else
-        *why = "not two node IDs";
-    return GNN_SNAP_BAD;
-}
-
-static enum gnn_status next_snap(struct gnn_edges *e, gnn_node *source, gnn_node *target, bool *more,
-                                 struct gnn_err *err)
-{
-    for (;;) {
-        const char *why = "";
-        GNN_TRY(gnn_input_line(e->text, e->line, more, err));
-        if (!*more)
-            return GNN_OK;
-        switch (gnn_snap_parse_line(e->line, source, target, &why)) {
-        case GNN_SNAP_PAIR:
-            return GNN_OK;
-        case GNN_SNAP_SKIP:
-            break;
-        case GNN_SNAP_BAD:
-            return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": %s: '%.60s'", e->text->path, e->text->line, why,
-                            e->line);
-        }
-    }
-}
-
-/* ---- either ---- */
 
 enum gnn_status gnn_edges_open_arrays(const struct gnn_edge_files *files, struct gnn_edges **out, struct gnn_err *err)
 {
@@ -95,7 +29,7 @@ enum gnn_status gnn_edges_open(const char *path, bool npy, struct gnn_edges **ou
     }
     struct gnn_edges *e;
     GNN_NEW(e, 1, err, "reader of %s", path);
-    const enum gnn_status status = gnn_input_open(path, &e->text, err);
+    const enum gnn_status status = gnn_edge_text_open(path, &e->text, err);
     return GNN_OPENED(status, e, out, gnn_edges_close);
 }
 
@@ -104,21 +38,52 @@ void gnn_edges_close(struct gnn_edges *edges)
     if (edges == NULL)
         return;
     gnn_edge_arrays_close(edges->arrays);
-    gnn_input_close(edges->text);
+    gnn_edge_text_close(edges->text);
     free(edges);
+}
+
+enum gnn_status gnn_edges_next_wide(struct gnn_edges *edges, uint64_t *source, uint64_t *target, bool *more,
+                                    struct gnn_err *err)
+{
+    gnn_node narrow[2] = {0, 0};
+    if (edges->text != NULL)
+        return gnn_edge_text_next(edges->text, source, target, more, err);
+    GNN_TRY(gnn_edge_arrays_next(edges->arrays, &narrow[0], &narrow[1], more, err));
+    *source = narrow[0];
+    *target = narrow[1];
+    return GNN_OK;
 }
 
 enum gnn_status gnn_edges_next(struct gnn_edges *edges, gnn_node *source, gnn_node *target, bool *more,
                                struct gnn_err *err)
 {
-    return edges->text != NULL ? next_snap(edges, source, target, more, err)
-                               : gnn_edge_arrays_next(edges->arrays, source, target, more, err);
+    uint64_t wide[2] = {0, 0};
+    GNN_TRY(gnn_edges_next_wide(edges, &wide[0], &wide[1], more, err));
+    if (wide[0] >= GNN_NODE_NONE || wide[1] >= GNN_NODE_NONE)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s:%" PRIu64 ": a node ID above 4294967294: '%.60s'; add --relabel to number the nodes that "
+                        "occur",
+                        edges->text->input->path, edges->text->input->line, edges->text->line);
+    *source = (gnn_node)wide[0];
+    *target = (gnn_node)wide[1];
+    return GNN_OK;
+}
+
+void gnn_edges_ignore_columns(struct gnn_edges *edges)
+{
+    if (edges->text != NULL)
+        edges->text->ignore_columns = true;
+}
+
+const struct gnn_edge_text *gnn_edges_text(const struct gnn_edges *edges)
+{
+    return edges->text;
 }
 
 void gnn_edges_place(const struct gnn_edges *edges, char *text, size_t text_bytes)
 {
     if (edges->text != NULL)
-        (void)snprintf(text, text_bytes, "%s:%" PRIu64, edges->text->path, edges->text->line);
+        (void)snprintf(text, text_bytes, "%s:%" PRIu64, edges->text->input->path, edges->text->input->line);
     else
         (void)snprintf(text, text_bytes, "%s: edge %" PRIu64, gnn_edge_arrays_path(edges->arrays),
                        gnn_edge_arrays_taken(edges->arrays) - 1);
@@ -131,10 +96,10 @@ const char *gnn_edges_unit(const struct gnn_edges *edges)
 
 uint64_t gnn_edges_total(const struct gnn_edges *edges)
 {
-    return edges->text != NULL ? edges->text->size_bytes : gnn_edge_arrays_total(edges->arrays);
+    return edges->text != NULL ? edges->text->input->size_bytes : gnn_edge_arrays_total(edges->arrays);
 }
 
 uint64_t gnn_edges_done(const struct gnn_edges *edges)
 {
-    return edges->text != NULL ? gnn_input_position(edges->text) : gnn_edge_arrays_taken(edges->arrays);
+    return edges->text != NULL ? gnn_input_position(edges->text->input) : gnn_edge_arrays_taken(edges->arrays);
 }

@@ -33,6 +33,8 @@ const struct gnn_option gnn_import_table[] = {
     {OPTION(drop_duplicates), .type = GNN_OPT_BOOL, .def = "no", .help = "Keep each (source, target) pair once"},
     {OPTION(relabel), .type = GNN_OPT_BOOL, .def = "no",
      .help = "Number the nodes of an edge list 0, 1, 2 and so on, in the order of their IDs"},
+    {OPTION(ignore_columns), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "Read only the two columns of node IDs in an edge list; further columns may hold anything"},
     {OPTION(nodes), .type = GNN_OPT_U32, .unit = "nodes", .def = "0", .min = 0, .max = GNN_NODE_NONE - 1,
      .help = "Number of nodes of an edge list; 0 = its largest ID + 1, which must not be far above the number of "
              "edges. For triples: 0 = fields are names, numbered in order of appearance; otherwise fields are "
@@ -68,6 +70,18 @@ static void base_name(const char *path, char *out, size_t out_bytes)
     (void)snprintf(out, out_bytes, "%.*s", (int)(len - start), path + start);
 }
 
+/* Datasets of earlier builds have no parameter of a later option, so its default is not recorded. */
+static bool is_later_default(const struct gnn_option *option, const char *value)
+{
+    static const struct {
+        const char *name, *value;
+    } later[] = {{"ignore_columns", "false"}, {"columns", "hrt"}, {"unlabelled", "-1"}, {"label_column", "0"}};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(option->name, later[i].name) == 0)
+            return strcmp(value, later[i].value) == 0;
+    return false;
+}
+
 static void describe(struct gnn_importer *importer, const struct gnn_node_files *files)
 {
     struct gnn_meta *meta = &importer->meta;
@@ -90,6 +104,8 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
         if (strcmp(option->name, "memory") == 0 || strcmp(option->name, "id_bytes") == 0)
             continue; /* does not change the graph */
         gnn_option_format(option, importer->options, value, sizeof value);
+        if (is_later_default(option, value))
+            continue;
         gnn_meta_add_param(meta, option->name, "%s", value);
     }
 }
@@ -183,7 +199,7 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
         return import_knowledge_graph(importer, err);
     struct gnn_node_files *files;
     GNN_NEW(files, 1, err, "names of the node files");
-    enum gnn_status status = gnn_import_check_edges(importer->source, err);
+    enum gnn_status status = gnn_import_check_edges(importer->source, importer->options, err);
     GNN_NEXT(status, gnn_import_find_nodes(importer, files, err));
     if (status == GNN_OK) {
         describe(importer, files);

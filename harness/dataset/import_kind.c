@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What --from names, and whether its --format takes it: said first, as all that is missing in the wrong input is beside
  * the point. */
-#include "harness/dataset/edges.h"
-#include "harness/dataset/import_parts.h"
+#include "harness/dataset/import_edges.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,12 +92,11 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
                     words[kind_of(source->from)], instead);
 }
 
-enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, struct gnn_err *err)
+enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, const struct gnn_import_options *options,
+                                       struct gnn_err *err)
 {
     char path[GNN_OUTPUT_PATH];
     struct stat info;
-    gnn_node from, to;
-    bool more;
     if (source->format == GNN_IMPORT_OGB) {
         struct gnn_npy *npy;
         if (!gnn_input_find(source->from, "edge_index.npy", path))
@@ -111,8 +109,10 @@ enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, s
     const char *const list = gnn_input_find(source->from, "edges.txt", path) ? path : source->from;
     if (stat(list, &info) != 0 || !S_ISREG(info.st_mode))
         return GNN_OK; /* a pipe is read once */
-    GNN_TRY(gnn_edges_open(list, false, &edges, err));
-    const enum gnn_status status = gnn_edges_next(edges, &from, &to, &more, err);
+    GNN_TRY(gnn_import_open_edges(source, options->ignore_columns, &edges, err));
+    uint64_t from, to;
+    bool more;
+    const enum gnn_status status = gnn_edges_next_wide(edges, &from, &to, &more, err);
     gnn_edges_close(edges);
     return status;
 }

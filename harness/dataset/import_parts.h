@@ -3,6 +3,7 @@
 #ifndef GNN_DATASET_IMPORT_PARTS_H
 #define GNN_DATASET_IMPORT_PARTS_H
 
+#include "harness/dataset/edge_line.h"
 #include "harness/dataset/output.h"
 #include "harness/graph/knowledge.h"
 
@@ -13,6 +14,23 @@ enum {
     GNN_IMPORT_RESERVE = 2 << 20,     /* of the memory bound: input windows, zlib, output buffers */
 };
 
+/* What the edges of an input state and reveal. */
+struct gnn_edge_report {
+    bool text; /* the next five fields are of a text */
+    char path[GNN_OUTPUT_PATH];
+    struct gnn_edge_facts facts;
+    uint32_t extra;                    /* columns behind the node IDs */
+    uint64_t first_line, heading_line; /* of the first pair and of the names of columns; 0: none */
+    uint64_t lines;                    /* of edges */
+    uint64_t edges;                    /* of the input */
+    uint64_t first[2];                 /* ends of the first edge */
+    uint64_t rest_largest;             /* node ID of the other edges */
+    uint64_t directions;               /* 0: every edge occurs as often in either direction (a sum of hashes) */
+    uint64_t repeats;                  /* stored edges equal to the one before */
+    uint64_t isolated;                 /* nodes without stored edges */
+    bool first_isolated;               /* node 0 is one of them */
+};
+
 struct gnn_importer {
     const struct gnn_import_source *source;
     const struct gnn_import_options *options;
@@ -21,6 +39,7 @@ struct gnn_importer {
     struct gnn_meta meta;                  /* filled as the steps finish */
     const struct gnn_knowledge *generated; /* source of the edges instead of files; NULL: files */
     uint64_t generated_first[4];           /* first edge of each of its splits, and the end of the last */
+    struct gnn_edge_report report;         /* filled as edges and lists are finished */
     bool nodes_known;                      /* from labels or features; else the largest ID defines the number */
 };
 
@@ -37,7 +56,8 @@ GNN_MUST_CHECK enum gnn_status gnn_import_check_kind(const struct gnn_import_sou
 
 /* Checks the start of the edge file of an input other than a knowledge graph: its first edge, or its NumPy header.
  * Returns GNN_EFORMAT, or errors of opening it. */
-GNN_MUST_CHECK enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source,
+                                                      const struct gnn_import_options *options, struct gnn_err *err);
 
 /* Returns whether the directory has the training edges of a knowledge graph. */
 bool gnn_import_has_triples(const char *dir);
@@ -52,6 +72,12 @@ GNN_MUST_CHECK enum gnn_status gnn_import_topology(struct gnn_importer *importer
 struct gnn_sorter;
 GNN_MUST_CHECK enum gnn_status gnn_import_lists(struct gnn_importer *importer, struct gnn_sorter *sorter,
                                                 struct gnn_err *err);
+
+/* Compares the edges with what the input states, after the last edge. Warns of the differences. Returns GNN_EFORMAT for
+ * an input that would make a useless dataset. */
+GNN_MUST_CHECK enum gnn_status gnn_import_judge_counts(struct gnn_importer *importer, struct gnn_err *err);
+/* The same for the lists, after they are written. Returns GNN_EUSAGE if nearly all nodes have no edge. */
+GNN_MUST_CHECK enum gnn_status gnn_import_judge_lists(struct gnn_importer *importer, struct gnn_err *err);
 
 /* Imports a knowledge graph, from its first line to the last file. Opens the output. */
 GNN_MUST_CHECK enum gnn_status gnn_import_triples(struct gnn_importer *importer, struct gnn_err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/input.h"
 
+#include "harness/dataset/input_kind.h"
 #include "harness/dataset/zip.h"
 
 #include <assert.h>
@@ -197,26 +198,44 @@ static void drop_mark(const struct gnn_input *input, char line[GNN_INPUT_LINE_MA
         memmove(line, line + 3, strlen(line + 3) + 1);
 }
 
+/* Reads the next piece of text, which is empty at the end. The first one shows whether it is text. */
+static enum gnn_status fill_text(struct gnn_input *input, struct gnn_err *err)
+{
+    uint64_t got = 0;
+    const bool first = input->text_len == 0 && input->line == 1;
+    GNN_TRY(gnn_input_read(input, input->text, sizeof input->text, &got, err));
+    input->text_at = 0;
+    assert(got <= sizeof input->text);
+    input->text_len = (uint32_t)got;
+    return first ? gnn_input_check_text(input->path, input->text, got, err) : GNN_OK;
+}
+
+static enum gnn_status fail_line(const struct gnn_input *input, bool binary, struct gnn_err *err)
+{
+    if (binary)
+        return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a line of text%s", input->path, input->line,
+                        gnn_input_binary(input->path));
+    return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a line of text: it has more than %d bytes", input->path,
+                    input->line, GNN_INPUT_LINE_MAX - 1);
+}
+
 enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more, struct gnn_err *err)
 {
     uint32_t used = 0;
     input->line++;
     for (;;) {
         if (input->text_at == input->text_len) {
-            uint64_t got = 0;
-            GNN_TRY(gnn_input_read(input, input->text, sizeof input->text, &got, err));
-            input->text_at = 0;
-            assert(got <= sizeof input->text);
-            input->text_len = (uint32_t)got;
-            if (got == 0)
+            GNN_TRY(fill_text(input, err));
+            if (input->text_len == 0)
                 break;
         }
         const char *from = input->text + input->text_at;
         const uint32_t left = input->text_len - input->text_at;
         const char *newline = memchr(from, '\n', left);
         const uint32_t take = newline != NULL ? (uint32_t)(newline - from) : left;
-        if (used + take >= GNN_INPUT_LINE_MAX || memchr(from, '\0', take) != NULL)
-            return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a line of text", input->path, input->line);
+        const bool binary = memchr(from, '\0', take) != NULL;
+        if (used + take >= GNN_INPUT_LINE_MAX || binary)
+            return fail_line(input, binary, err);
         assert(used + take < GNN_INPUT_LINE_MAX);
         memcpy(line + used, from, take);
         used += take;
@@ -229,8 +248,9 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
             return GNN_OK;
         }
     }
-    line[used] = '\0';
     *more = used > 0; /* a last line without its end */
+    used -= used > 0 && line[used - 1] == '\r';
+    line[used] = '\0';
     drop_mark(input, line);
     return GNN_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "harness/dataset/output.h"
 
-enum { GNN_INPUT_LINE_MAX = 4096 };
+enum { GNN_INPUT_LINE_MAX = 65536 /* longer lines are no line of any format */ };
 
 /* Other files of this directory read it; only input.c writes it. */
 struct gnn_input {
@@ -43,8 +43,8 @@ GNN_MUST_CHECK enum gnn_status gnn_input_skip(struct gnn_input *input, uint64_t 
 GNN_MUST_CHECK enum gnn_status gnn_input_seek(struct gnn_input *input, uint64_t offset, struct gnn_err *err);
 
 /* Reads the next line, without its end (LF or CR LF), into line, with a NUL behind it. *more is false at the end of the
- * data. Returns GNN_EFORMAT for a line of GNN_INPUT_LINE_MAX characters or with a NUL. Must not be mixed with read and
- * skip. */
+ * data. Returns GNN_EFORMAT for a line of GNN_INPUT_LINE_MAX characters or with a NUL, and for a file of a known
+ * binary format. Must not be mixed with read and skip. */
 GNN_MUST_CHECK enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more,
                                               struct gnn_err *err);
 

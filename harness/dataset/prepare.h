@@ -158,8 +158,9 @@ struct gnn_import_options {
     bool transpose;        /* swap source and target first */
     bool drop_self_loops;
     bool drop_duplicates;
-    bool relabel;       /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
-    bool row_normalise; /* divide each feature row by the sum of its absolute values */
+    bool relabel;        /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
+    bool ignore_columns; /* snap: further columns than the two node IDs may hold anything */
+    bool row_normalise;  /* divide each feature row by the sum of its absolute values */
     enum gnn_id_width id_width;
     uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1. triples: likewise, and all IDs are numbers;
                          0 = names are numbered as they come */

@@ -66,6 +66,9 @@ enum {
 #define GNN_META_LIST_ORDER "list_order"
 #define GNN_META_LIST_ORDER_GENERATION "generation"
 
+/* Parameter of an import with the number of nodes without edges. */
+#define GNN_META_ISOLATED "nodes_without_edges"
+
 enum { GNN_META_NAME = 32 };
 
 struct gnn_meta_file {

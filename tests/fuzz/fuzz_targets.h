@@ -107,16 +107,39 @@ static inline void fuzz_npy(const unsigned char *data, size_t len)
     }
 }
 
+/* A text edge list, read to its end: pairs within the counts of a matrix, or an error. */
+static inline void fuzz_edge_list(const char *name, const unsigned char *data, size_t len)
+{
+    char path[700];
+    struct gnn_edge_text *text = NULL;
+    struct gnn_err err = {0};
+    (void)snprintf(path, sizeof path, "%s/%s", fuzz_dir(), name);
+    fuzz_write(path, data, len);
+    assert(gnn_edge_text_open(path, &text, &err) == GNN_OK);
+    enum gnn_status status = GNN_OK;
+    uint64_t pairs = 0;
+    for (bool more = true; more && status == GNN_OK;) {
+        uint64_t source = 0, target = 0;
+        status = gnn_edge_text_next(text, &source, &target, &more, &err);
+        if (status != GNN_OK || !more)
+            break;
+        pairs++;
+        assert(!text->facts.matrix || (source < text->facts.nodes && target < text->facts.nodes));
+    }
+    assert((status == GNN_OK) == (err.message[0] == '\0'));
+    assert(pairs <= 2 * text->lines &&
+           (!text->facts.matrix || status != GNN_OK || text->lines == 0 || text->lines == text->facts.edges));
+    gnn_edge_text_close(text);
+}
+
 static inline void fuzz_snap(const unsigned char *data, size_t len)
 {
-    char line[GNN_INPUT_LINE_MAX];
-    gnn_node source = 0, target = 0;
-    const char *why = NULL;
-    len = len < sizeof line - 1 ? len : sizeof line - 1;
-    memcpy(line, data, len);
-    line[len] = '\0';
-    const enum gnn_snap_line kind = gnn_snap_parse_line(line, &source, &target, &why);
-    assert(source < GNN_NODE_NONE && target < GNN_NODE_NONE && (kind == GNN_SNAP_BAD) == (why != NULL));
+    fuzz_edge_list("edges.txt", data, len);
+}
+
+static inline void fuzz_matrix(const unsigned char *data, size_t len)
+{
+    fuzz_edge_list("edges.mtx", data, len);
 }
 
 /* Fields that are found lie in the line, one after another, are not empty and hold no tab. */
@@ -507,10 +530,11 @@ struct fuzz_target {
 };
 
 static const struct fuzz_target fuzz_targets[] = {
-    {"meta", fuzz_meta},   {"npy", fuzz_npy},       {"snap", fuzz_snap},       {"profile", fuzz_profile},
-    {"costs", fuzz_costs}, {"ini", fuzz_ini},       {"job", fuzz_job},         {"fio", fuzz_fio},
-    {"units", fuzz_units}, {"faults", fuzz_faults}, {"triplet", fuzz_triplet}, {"trace", fuzz_trace},
-    {"block", fuzz_block}, {"index", fuzz_index},   {"triple", fuzz_triple},   {"recipe", fuzz_recipe},
+    {"meta", fuzz_meta},       {"npy", fuzz_npy},     {"snap", fuzz_snap},     {"matrix", fuzz_matrix},
+    {"profile", fuzz_profile}, {"costs", fuzz_costs}, {"ini", fuzz_ini},       {"job", fuzz_job},
+    {"fio", fuzz_fio},         {"units", fuzz_units}, {"faults", fuzz_faults}, {"triplet", fuzz_triplet},
+    {"trace", fuzz_trace},     {"block", fuzz_block}, {"index", fuzz_index},   {"triple", fuzz_triple},
+    {"recipe", fuzz_recipe},
 };
 enum { FUZZ_TARGETS = sizeof fuzz_targets / sizeof *fuzz_targets };
 

@@ -240,48 +240,7 @@ static void test_gzip_damage(void **state)
     free(bytes);
 }
 
-/* ---- SNAP ---- */
-
-static void test_snap_lines(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *line;
-        enum gnn_snap_line kind;
-        gnn_node source, target;
-    } cases[] = {
-        {"1 2", GNN_SNAP_PAIR, 1, 2},
-        {"0\t4294967294", GNN_SNAP_PAIR, 0, 4294967294u},
-        {"  7 \t 8  ", GNN_SNAP_PAIR, 7, 8},
-        {"007 08", GNN_SNAP_PAIR, 7, 8},
-        {"", GNN_SNAP_SKIP, 0, 0},
-        {"   ", GNN_SNAP_SKIP, 0, 0},
-        {"# 1 2", GNN_SNAP_SKIP, 0, 0},
-        {" % x", GNN_SNAP_SKIP, 0, 0},
-        {"1", GNN_SNAP_BAD, 0, 0},
-        {"1 ", GNN_SNAP_BAD, 0, 0},
-        {"1 2 3", GNN_SNAP_BAD, 0, 0},
-        {"1,2", GNN_SNAP_BAD, 0, 0},
-        {"-1 2", GNN_SNAP_BAD, 0, 0},
-        {"1 -2", GNN_SNAP_BAD, 0, 0},
-        {"1.0 2", GNN_SNAP_BAD, 0, 0},
-        {"a b", GNN_SNAP_BAD, 0, 0},
-        {"4294967295 1", GNN_SNAP_BAD, 0, 0},
-        {"1 99999999999999999999999", GNN_SNAP_BAD, 0, 0},
-        {"1 2x", GNN_SNAP_BAD, 0, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        gnn_node source = 0, target = 0;
-        const char *why = NULL;
-        if (gnn_snap_parse_line(cases[i].line, &source, &target, &why) != cases[i].kind)
-            fail_msg("'%s'", cases[i].line);
-        if (cases[i].kind == GNN_SNAP_PAIR) {
-            assert_int_equal(source, cases[i].source);
-            assert_int_equal(target, cases[i].target);
-        }
-        assert_true((cases[i].kind == GNN_SNAP_BAD) == (why != NULL));
-    }
-}
+/* ---- text ---- */
 
 /* Reads all edges; returns the status at the end. */
 static enum gnn_status count_edges(const char *path, bool npy, uint64_t *count, uint64_t *sum, struct gnn_err *err)
@@ -441,7 +400,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_npy_numbers, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_npy_misfits, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_gzip_damage, data_set_up, data_tear_down),
-        cmocka_unit_test(test_snap_lines),
         cmocka_unit_test_setup_teardown(test_snap_files, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_npy_edges, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_sorter, data_set_up, data_tear_down),
