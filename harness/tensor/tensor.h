@@ -12,6 +12,7 @@
 #define GNN_TENSOR_H
 
 #include "harness/base/block.h"
+#include "harness/base/half.h"
 #include "harness/oocgnn.h"
 
 #include <assert.h>
@@ -109,10 +110,11 @@ enum { GNN_PLACE_TABLES = 3, GNN_PLACE_ROW_BITS = 30 };
 #define GNN_PLACE_NONE UINT32_MAX
 struct gnn_placement {
     struct {
-        const gnn_real *rows;
-        uint64_t stride; /* reals between rows */
+        const void *rows;
+        uint64_t stride; /* numbers between rows */
     } table[GNN_PLACE_TABLES];
-    const uint32_t *place; /* in the back-end's memory */
+    const uint32_t *place;      /* in the back-end's memory */
+    enum gnn_feature_type type; /* of the tables: GNN_F32 stands for gnn_real; halves are widened */
 };
 static inline uint32_t gnn_place(uint32_t table, uint32_t row)
 {
@@ -232,6 +234,9 @@ struct gnn_tensor_ops {
      * `table` is the back-end's memory or pinned host memory. Back-ends that compute on the host accept any memory. */
     void (*gather_rows)(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols);
+    /* The same for a table of float16, which is widened: out[i][c] = table[rows[i]][c]. rows may be NULL: row i. */
+    void (*gather_halves)(struct gnn_tensor *t, gnn_real *out, const uint16_t *table, uint64_t row_stride,
+                          const uint32_t *rows, uint32_t count, uint32_t cols);
     /* Sets out[i] to the row that place[rows[i]] names, or leaves it unchanged for GNN_PLACE_NONE. host_count of the
      * rows are in host memory and cross the bus. */
     void (*gather_placed)(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
@@ -303,7 +308,8 @@ struct gnn_tensor_ops {
  * those for which a plain loop is not the fastest code. Matrix products are BLAS's. */
 /* clang-format off */
 #define GNN_TENSOR_PLAIN_OPS(X) \
-    X(fill) X(gather_rows) X(gather_placed) X(add_bias) X(add) X(gcn_weights) X(head_mean) X(head_mean_back) X(adam)
+    X(fill) X(gather_rows) X(gather_halves) X(gather_placed) X(add_bias) X(add) X(gcn_weights) X(head_mean) \
+    X(head_mean_back) X(adam)
 #define GNN_TENSOR_TUNED_OPS(X) \
     X(column_sum) X(segment_reduce) X(segment_reduce_back) X(spmm) X(spmm_back) X(gat_scores) X(gat_softmax) \
     X(gat_attend) X(gat_back) X(activate) X(activate_back) X(softmax_nll)

@@ -4,6 +4,7 @@
  * device that is full. What a launcher cannot show stands in tests/support/cuda_host.h. */
 #include "harness/tensor/cuda/backend.h"
 #include "tests/support/golden_cases.h"
+#include "tests/support/half_cases.h"
 #include "tests/support/model_cases.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/toy_block.h"
@@ -32,6 +33,13 @@ static void test_activations_hide_no_nan(void **state)
 {
     (void)state;
     op_cases_pass_nan_on(&gnn_tensor_cuda);
+}
+
+static void test_every_half_is_widened(void **state)
+{
+    (void)state;
+    half_cases_gather(&gnn_tensor_cuda);
+    half_cases_placed(&gnn_tensor_cuda);
 }
 
 static void test_models_are_those_of_pytorch(void **state)
@@ -70,8 +78,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_op_against_the_reference), cmocka_unit_test(test_a_second_run_gives_the_same_bits),
-        cmocka_unit_test(test_activations_hide_no_nan),        cmocka_unit_test(test_models_are_those_of_pytorch),
-        cmocka_unit_test(test_losses_are_those_of_the_cpu),    cmocka_unit_test(test_a_full_device_is_a_result),
+        cmocka_unit_test(test_activations_hide_no_nan),        cmocka_unit_test(test_every_half_is_widened),
+        cmocka_unit_test(test_models_are_those_of_pytorch),    cmocka_unit_test(test_losses_are_those_of_the_cpu),
+        cmocka_unit_test(test_a_full_device_is_a_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,8 @@ static void test_costs_by_hand(void **state)
         {"fill", gnn_cost_fill(10), 0, 40, 0, 1},
         {"copy", gnn_cost_copy(10), 0, 80, 0, 1},
         {"gather_rows", gnn_cost_gather_rows(5, 8), 0, 5 * 8 * 4 + 5 * 4, 5 * 8 * 4, 1},
+        {"gather_halves", gnn_cost_gather_halves(5, 8, true), 0, 5 * 8 * 4 + 5 * 4, 5 * 8 * 2, 1},
+        {"gather_halves, in order", gnn_cost_gather_halves(5, 8, false), 0, 5 * 8 * 6, 0, 1},
         /* (5, 7) x (7, 9): a 16-tile counts 16 x 16 */
         {"gemm", gnn_cost_gemm(5, 9, 7, false, 16), 2 * 16 * 16 * 7, 4 * (35 + 63 + 45), 0, 1},
         {"gemm +=", gnn_cost_gemm(5, 9, 7, true, 1), 2 * 5 * 9 * 7, 4 * (35 + 63 + 90), 0, 1},

@@ -281,6 +281,21 @@ static void test_rows_out_of_pinned_memory(void **state)
     assert_int_equal(clock.now_ns, gathered_ns + 100 + 50 + 20 + 50 + 80 + 42 + 80);
     gnn_modelled_counts(t, &counts);
     assert_int_equal(counts.uploaded_bytes, 400 + 20 + 400 + 20 + 160);
+    const struct gnn_placement halves = {.place = NULL, .type = GNN_F16};
+    const uint64_t placed_ns = clock.now_ns;
+    t->ops->gather_placed(t, NULL, &halves, rows, 5, 20, 2); /* half the bytes cross, and half are read at random */
+    t->ops->synchronize(t);
+    assert_int_equal(clock.now_ns, placed_ns + 100 + 50 + 20 + 100 + 42 + 40); /* the launch: 100; the bus: 50 + 40 */
+    const uint64_t widened_ns = clock.now_ns;
+    t->ops->gather_halves(t, NULL, (const uint16_t *)(const void *)table, 20, rows, 5, 20);
+    t->ops->synchronize(t);
+    assert_int_equal(clock.now_ns, widened_ns + 100 + 50 + 20 + 50 + 100 + 42 + 40);
+    const uint64_t listed_ns = clock.now_ns;
+    t->ops->gather_halves(t, NULL, NULL, 20, NULL, 5, 20); /* no list, the device's own memory: 600 B in order */
+    t->ops->synchronize(t);
+    assert_int_equal(clock.now_ns - listed_ns, 100 + 60);
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.uploaded_bytes, 1000 + 20 + 80 + 20 + 200);
     t->ops->unpin(t, table);
     gnn_modelled_counts(t, &counts);
     assert_int_equal(counts.pinned_bytes, 0);

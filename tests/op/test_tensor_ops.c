@@ -2,6 +2,7 @@
 /* The CPU back-end against the reference over the whole table of ops, and the oracle itself by hand. */
 #include "harness/tensor/dropout.h"
 #include "tests/support/device_tensor.h"
+#include "tests/support/half_cases.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/toy_block.h"
 
@@ -36,6 +37,17 @@ static void test_activations_hide_no_nan(void **state)
     (void)state;
     op_cases_pass_nan_on(&gnn_tensor_ref);
     op_cases_pass_nan_on(&gnn_tensor_cpu);
+}
+
+static void test_every_half_is_widened(void **state)
+{
+    (void)state;
+    half_cases_gather(&gnn_tensor_ref);
+    half_cases_placed(&gnn_tensor_ref);
+    half_cases_gather(&gnn_tensor_cpu);
+    half_cases_placed(&gnn_tensor_cpu);
+    half_cases_gather(&device_tensor);
+    half_cases_placed(&device_tensor);
 }
 
 /* ---- the oracle itself, by hand ---- */
@@ -122,6 +134,7 @@ int main(void)
         cmocka_unit_test(test_a_memory_of_its_own),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_activations_hide_no_nan),
+        cmocka_unit_test(test_every_half_is_widened),
 
         cmocka_unit_test(test_reductions_by_hand),
         cmocka_unit_test(test_softmax_by_hand),

@@ -493,6 +493,15 @@ static void device_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_re
     gnn_ref_gather_rows(&device_of(t)->host, bytes_of(t, out), readable(t, table), row_stride, rows, count, cols);
 }
 
+static void device_gather_halves(struct gnn_tensor *t, gnn_real *out, const uint16_t *table, uint64_t row_stride,
+                                 const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    const struct gnn_resident *room = device_of(t)->in_use;
+    if (room != NULL && rows != NULL && room->host_rows == rows)
+        rows = room->rows;
+    gnn_ref_gather_halves(&device_of(t)->host, bytes_of(t, out), readable(t, table), row_stride, rows, count, cols);
+}
+
 static void device_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
                                  const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
 {

@@ -110,6 +110,22 @@ static void run_gather(struct op_run *run)
     output_mat(run, out);
 }
 
+static void run_gather_halves(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const uint32_t stride = s->cols + (run->variant & 1 ? 3 : 0);
+    const bool listed = run->variant & 2;
+    const uint64_t count = (uint64_t)s->src * stride;
+    uint16_t *const halves = malloc(count * sizeof *halves + 1);
+    assert_non_null(halves);
+    for (uint64_t k = 0; k < count; k++)
+        halves[k] = (uint16_t)(gnn_rng_below(&run->rng, 1 << 16) & 0xbbff); /* finite, with subnormals */
+    const uint16_t *const table = place(run, halves, count * sizeof *halves);
+    const struct gnn_mat out = matrix(run, listed ? run->block.edge_count : s->src, s->cols);
+    run->t->ops->gather_halves(run->t, out.data, table, stride, listed ? run->block.col : NULL, out.rows, s->cols);
+    output_mat(run, out);
+}
+
 static void run_gemm(struct op_run *run)
 {
     const struct shape *s = run->shape;
@@ -574,6 +590,7 @@ struct op_case {
 #define HOOK(field) offsetof(struct gnn_tensor_ops, field)
 static const struct op_case ops[] = {
     {"gather_rows", HOOK(gather_rows), run_gather, 2, 0, 0, "moves bytes"},
+    {"gather_halves", HOOK(gather_halves), run_gather_halves, 4, 0, 0, "every half is a float"},
     {"gemm", HOOK(gemm), run_gemm, 8, 2e-6, 2e-6, "float sums of up to 515 products"},
     {"gemm over 0", HOOK(gemm), run_gemm_inner_zero, 1, 0, 0, "an empty sum"},
     {"add_bias", HOOK(add_bias), run_add_bias, 1, 0, 0, "one addition"},

@@ -91,6 +91,32 @@ void gnn_cpu_gather_rows(struct gnn_tensor *t, float *out, const float *table, u
     gnn_cpu_share(t, count, 2 * sizeof *out * cols, gather_range, &loop);
 }
 
+struct half_rows {
+    float *out;
+    const uint16_t *table;
+    uint64_t stride;
+    const uint32_t *rows; /* NULL: row i */
+    uint32_t cols;
+};
+
+static void gather_halves_range(const void *loop, uint64_t first, uint64_t end)
+{
+    const struct half_rows *const l = loop;
+    if (l->rows == NULL && l->stride == l->cols) {
+        gnn_halves_widen(l->table + first * l->cols, (end - first) * l->cols, l->out + first * l->cols);
+        return;
+    }
+    for (uint64_t i = first; i < end; i++)
+        gnn_halves_widen(l->table + (l->rows != NULL ? l->rows[i] : i) * l->stride, l->cols, l->out + i * l->cols);
+}
+
+void gnn_cpu_gather_halves(struct gnn_tensor *t, float *out, const uint16_t *table, uint64_t row_stride,
+                           const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    const struct half_rows loop = {.out = out, .table = table, .stride = row_stride, .rows = rows, .cols = cols};
+    gnn_cpu_share(t, count, (sizeof *out + sizeof *table) * cols, gather_halves_range, &loop);
+}
+
 struct placed_rows {
     float *out;
     const struct gnn_placement *placement;
@@ -98,11 +124,27 @@ struct placed_rows {
     uint32_t cols, host_count;
 };
 
+/* Rows of float16, each from its own table. */
+static void widen_placed_range(const struct placed_rows *l, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = first; i < end; i++) {
+        const uint32_t place = l->placement->place[l->rows[i]], table = place >> GNN_PLACE_ROW_BITS;
+        const uint64_t row = place & ((UINT32_C(1) << GNN_PLACE_ROW_BITS) - 1);
+        if (place != GNN_PLACE_NONE)
+            gnn_halves_widen((const uint16_t *)l->placement->table[table].rows +
+                                 row * l->placement->table[table].stride,
+                             l->cols, l->out + i * l->cols);
+    }
+}
+
 static void gather_placed_range(const void *loop, uint64_t first, uint64_t end)
 {
     const struct placed_rows *const l = loop;
-    gnn_ref_gather_placed(NULL, l->out + first * l->cols, l->placement, l->rows + first, (uint32_t)(end - first),
-                          l->cols, l->host_count);
+    if (l->placement->type == GNN_F16)
+        widen_placed_range(l, first, end);
+    else
+        gnn_ref_gather_placed(NULL, l->out + first * l->cols, l->placement, l->rows + first, (uint32_t)(end - first),
+                              l->cols, l->host_count);
 }
 
 void gnn_cpu_gather_placed(struct gnn_tensor *t, float *out, const struct gnn_placement *placement,

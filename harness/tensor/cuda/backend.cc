@@ -84,6 +84,7 @@ const struct gnn_tensor_ops gnn_tensor_cuda = {
     .fill = cuda_fill,
     .copy = cuda_copy,
     .gather_rows = cuda_gather_rows,
+    .gather_halves = cuda_gather_halves,
     .gather_placed = cuda_gather_placed,
     .gemm = cuda_gemm,
     .add_bias = cuda_add_bias,

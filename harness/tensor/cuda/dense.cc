@@ -31,7 +31,24 @@ void cuda_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather<float>, count, out, table, row_stride, numbers, count, cols);
 }
 
-/* The tables in units of `reals`, and whether rows of that unit lie on its size. */
+void cuda_gather_halves(struct gnn_tensor *t, gnn_real *out, const uint16_t *table, uint64_t row_stride,
+                        const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    cuda_begin_work(b);
+    const uint32_t *numbers = rows != NULL ? cuda_need_rows(b, rows, count) : NULL;
+    if (rows != NULL && numbers == NULL)
+        return;
+    const bool fours = cols % 4 == 0 && row_stride % 4 == 0 && cuda_aligned16(out) && (uintptr_t)table % 8 == 0;
+    if (fours)
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_halves<uint64_t>, count, (float4 *)out, (const uint64_t *)table,
+                         row_stride / 4, numbers, count, cols / 4);
+    else
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_halves<uint16_t>, count, out, table, row_stride, numbers, count,
+                         cols);
+}
+
+/* The tables in units of `reals` numbers, and whether rows of that unit lie on its size. */
 static struct gnn_cuda_tables tables_of(const struct gnn_placement *placement, uint32_t reals, bool *whole)
 {
     struct gnn_cuda_tables tables = {};
@@ -44,10 +61,29 @@ static struct gnn_cuda_tables tables_of(const struct gnn_placement *placement, u
     return tables;
 }
 
+static void gather_placed_halves(struct cuda_backend *b, gnn_real *out, const struct gnn_placement *placement,
+                                 const uint32_t *numbers, uint32_t count, uint32_t cols)
+{
+    bool whole = false;
+    const struct gnn_cuda_tables fours = tables_of(placement, 4, &whole);
+    if (whole && cols % 4 == 0 && cuda_aligned16(out)) {
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_placed_halves<uint64_t>, count, (float4 *)out, fours,
+                         placement->place, numbers, count, cols / 4);
+        return;
+    }
+    const struct gnn_cuda_tables halves = tables_of(placement, 1, &whole);
+    GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_placed_halves<uint16_t>, count, out, halves, placement->place, numbers,
+                     count, cols);
+}
+
 static void gather_placed(struct cuda_backend *b, gnn_real *out, const struct gnn_placement *placement,
                           const uint32_t *numbers, uint32_t count, uint32_t cols)
 {
     bool whole = false;
+    if (placement->type == GNN_F16) {
+        gather_placed_halves(b, out, placement, numbers, count, cols);
+        return;
+    }
     const struct gnn_cuda_tables quads = tables_of(placement, 4, &whole);
     if (whole && cols % 4 == 0 && cuda_aligned16(out)) {
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_placed<float4>, count, (float4 *)out, quads, placement->place,
@@ -75,7 +111,7 @@ void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_pl
     gnn_device_copy_begin(b->device, GNN_LANE_STREAM);
     gather_placed(b, out, placement, numbers, count, cols);
     gnn_device_copy_end(b->device, GNN_LANE_STREAM);
-    gnn_device_count_upload(b->device, host_count * (uint64_t)cols * sizeof *out);
+    gnn_device_count_upload(b->device, host_count * (uint64_t)cols * gnn_feature_type_bytes(placement->type));
 }
 
 /* Rows in 16-byte words where all lies on them, else in bytes of 4, else in single ones. */

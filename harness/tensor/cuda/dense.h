@@ -44,6 +44,43 @@ __global__ void gnn_cuda_gather(T *out, const T *table, uint64_t stride, const u
     }
 }
 
+/* One half, or four as the word that holds them, and what they are widened to. */
+template <typename H> struct gnn_cuda_wide;
+template <> struct gnn_cuda_wide<uint16_t> {
+    typedef float type;
+};
+template <> struct gnn_cuda_wide<uint64_t> {
+    typedef float4 type;
+};
+
+__device__ inline float gnn_cuda_widen(uint16_t half)
+{
+    return gnn_half_widen(half);
+}
+
+__device__ inline float4 gnn_cuda_widen(uint64_t four)
+{
+    float4 wide;
+    wide.x = gnn_half_widen((uint16_t)four);
+    wide.y = gnn_half_widen((uint16_t)(four >> 16));
+    wide.z = gnn_half_widen((uint16_t)(four >> 32));
+    wide.w = gnn_half_widen((uint16_t)(four >> 48));
+    return wide;
+}
+
+/* out[i] = table[rows[i]], or table[i] without rows, a warp per row; halves are widened. H is uint16_t, or uint64_t if
+ * rows of four halves each are aligned to 8 bytes. The table may be pinned host memory. stride and cols count H. */
+template <typename H>
+__global__ void gnn_cuda_gather_halves(typename gnn_cuda_wide<H>::type *out, const H *table, uint64_t stride,
+                                       const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    for (uint64_t i = gnn_warp(); i < count; i += gnn_warps()) {
+        const H *from = table + (rows != NULL ? rows[i] : i) * stride;
+        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP)
+            out[i * cols + c] = gnn_cuda_widen(from[c]);
+    }
+}
+
 /* Tables of a placement; stride counts the kernel's T. */
 struct gnn_cuda_tables {
     const void *rows[GNN_PLACE_TABLES];
@@ -64,6 +101,23 @@ __global__ void gnn_cuda_gather_placed(T *out, struct gnn_cuda_tables tables, co
         const T *from = (const T *)tables.rows[table] + row * tables.stride[table];
         for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP)
             out[i * cols + c] = from[c];
+    }
+}
+
+/* The same from tables of halves. */
+template <typename H>
+__global__ void gnn_cuda_gather_placed_halves(typename gnn_cuda_wide<H>::type *out, struct gnn_cuda_tables tables,
+                                              const uint32_t *place, const uint32_t *rows, uint32_t count,
+                                              uint32_t cols)
+{
+    for (uint64_t i = gnn_warp(); i < count; i += gnn_warps()) {
+        const uint32_t at = place[rows[i]], table = at >> GNN_PLACE_ROW_BITS;
+        if (table >= GNN_PLACE_TABLES)
+            continue;
+        const uint64_t row = at & ((UINT32_C(1) << GNN_PLACE_ROW_BITS) - 1);
+        const H *from = (const H *)tables.rows[table] + row * tables.stride[table];
+        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP)
+            out[i * cols + c] = gnn_cuda_widen(from[c]);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 static const uint64_t real_bytes = 4;
+static const uint64_t half_bytes = 2;
 static const uint64_t index_bytes = 4; /* of a row number, an edge offset, a label */
 static const uint64_t exp_flops = 10;  /* exp, log, expm1 */
 static const uint64_t hash_flops = 12; /* one dropout decision */
@@ -60,6 +61,12 @@ struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols)
 {
     const uint64_t bytes = real_bytes * count * cols;
     return work(0, bytes + index_bytes * count, bytes, 1);
+}
+
+struct gnn_cost gnn_cost_gather_halves(uint64_t count, uint64_t cols, bool listed)
+{
+    const uint64_t written = real_bytes * count * cols, read = half_bytes * count * cols;
+    return listed ? work(0, written + index_bytes * count, read, 1) : work(0, written + read, 0, 1);
 }
 
 struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile)

@@ -45,6 +45,8 @@ uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s);
 struct gnn_cost gnn_cost_fill(uint64_t count);
 struct gnn_cost gnn_cost_copy(uint64_t count);
 struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols);
+/* Halves are 2 bytes. Rows without a list are read in order. */
+struct gnn_cost gnn_cost_gather_halves(uint64_t count, uint64_t cols, bool listed);
 /* Returns the cost of (m, k) x (k, n). A product computes tiles of the result. A last tile that is partly outside takes
  * as long as a full one, so m and n are rounded up to `tile`. Both operands are first copied into the order of the
  * tiles, which dominates small products. Nothing else is assumed about shapes: k counts as long, and cores count as

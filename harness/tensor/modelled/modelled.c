@@ -198,6 +198,17 @@ static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_
     modelled_run_op(t, gnn_cost_gather_rows(count, cols));
 }
 
+static void modelled_gather_halves(struct gnn_tensor *t, gnn_real *out, const uint16_t *table, uint64_t row_stride,
+                                   const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    struct modelled *m = modelled_of(t);
+    if (rows != NULL)
+        bring_list(m, rows, count);
+    if (m->env.gpu && modelled_is_pinned(m, table))
+        modelled_cross_bus(m, count * (uint64_t)cols * sizeof *table);
+    modelled_run_op(t, gnn_cost_gather_halves(count, cols, rows != NULL));
+}
+
 static void modelled_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
                                    const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
 {
@@ -205,8 +216,9 @@ static void modelled_gather_placed(struct gnn_tensor *t, gnn_real *out, const st
     assert(host_count <= count);
     bring_list(m, rows, count);
     if (m->env.gpu && host_count > 0)
-        modelled_cross_bus(m, host_count * (uint64_t)cols * sizeof *out);
-    modelled_run_op(t, gnn_cost_gather_rows(count, cols));
+        modelled_cross_bus(m, host_count * (uint64_t)cols * gnn_feature_type_bytes(placement->type));
+    modelled_run_op(t, placement->type == GNN_F16 ? gnn_cost_gather_halves(count, cols, true)
+                                                  : gnn_cost_gather_rows(count, cols));
 }
 
 static void modelled_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,

@@ -21,6 +21,16 @@ void gnn_ref_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *ta
         memcpy(out + (uint64_t)i * cols, table + rows[i] * row_stride, cols * sizeof *out);
 }
 
+void gnn_ref_gather_halves(struct gnn_tensor *t, gnn_real *out, const uint16_t *table, uint64_t row_stride,
+                           const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t *const from = table + (rows != NULL ? rows[i] : i) * row_stride;
+        for (uint32_t c = 0; c < cols; c++)
+            out[(uint64_t)i * cols + c] = (gnn_real)gnn_half_widen(from[c]);
+    }
+}
+
 void gnn_ref_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
                            const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
 {
@@ -31,8 +41,12 @@ void gnn_ref_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn
         const uint32_t table = place >> GNN_PLACE_ROW_BITS;
         const uint64_t row = place & ((UINT32_C(1) << GNN_PLACE_ROW_BITS) - 1);
         assert(table < GNN_PLACE_TABLES);
-        memcpy(out + (uint64_t)i * cols, placement->table[table].rows + row * placement->table[table].stride,
-               cols * sizeof *out);
+        const void *const rows_of = placement->table[table].rows;
+        const uint32_t at = (uint32_t)row;
+        if (placement->type == GNN_F16)
+            gnn_ref_gather_halves(t, out + (uint64_t)i * cols, rows_of, placement->table[table].stride, &at, 1, cols);
+        else
+            gnn_ref_gather_rows(t, out + (uint64_t)i * cols, rows_of, placement->table[table].stride, &at, 1, cols);
     }
 }
 
