@@ -53,6 +53,10 @@ struct gnn_registry_entry {
     double popularity; /* Zipf exponent of the generated sources, 0 to 1, up to 4 with a reachable set (README.md) */
     double locality;   /* share of generated sources near their target */
     struct gnn_registry_reach reach;
+    struct {
+        const char *what; /* that graphs of earlier versions lack (earlier.h); NULL: nothing */
+        bool had_reach;   /* whether they have a reachable set */
+    } since;
     const struct gnn_recipe_laws *laws; /* of a recipe file (recipe_file.h); NULL in the registry */
     const char *note;
 };

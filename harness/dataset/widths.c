@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/widths.h"
 
+#include "harness/dataset/earlier.h"
 #include "harness/dataset/lock.h"
 #include "harness/dataset/read.h"
 #include "harness/graph/invariants.h"
@@ -21,11 +22,18 @@ enum gnn_status gnn_check_same(const char *dir, const struct gnn_meta *have, con
     if (strcmp(have->name, want->name) != 0 || have->scale_divisor != want->scale_divisor)
         return gnn_fail(err, GNN_EUSAGE, "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
                         have->name, have->scale_divisor);
+    const char *const lacks = gnn_dataset_lacks_since(have);
     for (uint32_t i = 0; i < want->param_count; i++) {
         const char *value = gnn_meta_param(have, want->params[i].key);
-        if (value == NULL || strcmp(value, want->params[i].value) != 0)
-            return gnn_fail(err, GNN_EUSAGE, "%s was made with %s %s, not %s: remove it or choose another directory",
-                            dir, want->params[i].key, value != NULL ? value : "unknown", want->params[i].value);
+        if (value != NULL && strcmp(value, want->params[i].value) == 0)
+            continue;
+        if (lacks != NULL)
+            return gnn_fail(err, GNN_EUSAGE,
+                            "%s has the graph %s of an earlier version, without %s. Runs still accept it. To generate "
+                            "the present graph, remove it or choose another directory with --out",
+                            dir, have->name, lacks);
+        return gnn_fail(err, GNN_EUSAGE, "%s was made with %s %s, not %s: remove it or choose another directory", dir,
+                        want->params[i].key, value != NULL ? value : "unknown", want->params[i].value);
     }
     return GNN_OK;
 }

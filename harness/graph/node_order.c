@@ -100,7 +100,7 @@ static uint32_t rounded(double share, uint32_t of)
     return (uint32_t)fmin(floor(share * of + 0.5), of);
 }
 
-/* Moves boundaries between pieces until each piece has an ID for every member: first upwards, then back from the end. */
+/* Moves boundaries between pieces until each has an ID for every member: first upwards, then back from the end. */
 static void make_room(struct gnn_places *p)
 {
     for (uint32_t i = 1; i < p->count; i++) {

@@ -4,8 +4,8 @@
  *   `0.6:0.25+0.4:0.75`   The first 60 % of the IDs hold 25 % of the members, the other 40 % hold 75 %.
  *   `even`                All IDs have the same density.
  *
- * Inside a piece the members are placed one per interval: its IDs are divided into as many equal intervals as it has
- * members, and each member is at a hashed place in its interval. */
+ * A piece's IDs are divided into as many equal intervals as it has members. Each member is at a hashed place in its
+ * interval. */
 #ifndef GNN_GRAPH_NODE_ORDER_H
 #define GNN_GRAPH_NODE_ORDER_H
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/run/record_fill.h"
 
+#include "harness/base/log.h"
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/dataset/earlier.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "harness/run/preset.h"
@@ -113,6 +116,19 @@ static uint32_t dim_of(const struct gnn_run_config *config, const struct gnn_met
     return gnn_run_dim(config) != 0 || meta->dim_count == 0 ? gnn_run_dim(config) : meta->dims[0];
 }
 
+/* Runs accept the graph of an earlier version, whose numbers are not those of the present one. */
+static void tell_earlier(const struct gnn_run_config *config, const char *dir, const struct gnn_meta *meta)
+{
+    char word[GNN_TEXT_MAX];
+    const char *const lacks = gnn_dataset_lacks_since(meta);
+    if (lacks == NULL || config->quiet)
+        return;
+    gnn_log_warn("%s has the graph %s of an earlier version, without %s, so results differ from those of the present "
+                 "graph; `oocgnn prepare %s --scale 1/%" PRIu32 " --dim %" PRIu32 " --out %s-new` generates that one",
+                 dir, meta->name, lacks, meta->name, meta->scale_divisor, meta->dims[0],
+                 gnn_shell_word(dir, word, sizeof word));
+}
+
 static enum gnn_status fill_from_meta(const struct gnn_run_config *config, const char *dir, const struct gnn_meta *meta,
                                       struct gnn_run_record *run, struct gnn_err *err)
 {
@@ -154,6 +170,8 @@ enum gnn_status gnn_record_fill_dataset(const struct gnn_run_config *config, con
     GNN_NEW(meta, 1, err, "meta of %s", dir);
     enum gnn_status status = gnn_read_meta(dir, meta, err);
     GNN_NEXT(status, fill_from_meta(config, dir, meta, run, err));
+    if (status == GNN_OK)
+        tell_earlier(config, dir, meta);
     free(meta);
     return status;
 }

@@ -231,6 +231,28 @@ static void a_note_can_be_pasted(void **state)
     free(dir);
 }
 
+/* A run on a graph of an earlier version succeeds, and its warning has the command that generates the present one. */
+static void an_earlier_graph_is_named(void **state)
+{
+    (void)state;
+    static const char run[] = "oocgnn run --system null --no-cold --evaluate never --batch 32 --dataset ";
+    char taken[COMMAND_MAX], command[COMMAND_MAX], *const dir = process_temp_dir();
+    succeeds(dir, PREPARE " --order even --out './my set'", "before");
+    (void)snprintf(command, sizeof command, "%s'./my set'", run);
+    struct process_result r = in_shell(dir, command);
+    assert_int_equal(r.exit_status, 0);
+    assert_non_null(strstr(r.err, "warning: ./my set has the graph papers100m of an earlier version"));
+    take_command(r.err, command, taken);
+    process_free(&r);
+    succeeds(dir, taken, command);
+    (void)snprintf(command, sizeof command, "%s'./my set-new'", run);
+    r = in_shell(dir, command);
+    assert_null(strstr(r.err, "earlier version"));
+    process_expect(r, 0, "", command);
+    process_remove_tree(dir);
+    free(dir);
+}
+
 /* ---- options ---- */
 
 #define LINKS "oocgnn run --system pygplus --dim 8 --dataset " FREEBASE SIMULATED SMALL
@@ -361,9 +383,13 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_can_be_pasted),       cmocka_unit_test(a_check_names_the_damaged_file),
-        cmocka_unit_test(a_note_can_be_pasted),         cmocka_unit_test(options_repair_the_command),
-        cmocka_unit_test(a_refused_plan_names_a_limit), cmocka_unit_test(a_dataset_in_memory_needs_an_option),
+        cmocka_unit_test(commands_can_be_pasted),
+        cmocka_unit_test(a_check_names_the_damaged_file),
+        cmocka_unit_test(a_note_can_be_pasted),
+        cmocka_unit_test(an_earlier_graph_is_named),
+        cmocka_unit_test(options_repair_the_command),
+        cmocka_unit_test(a_refused_plan_names_a_limit),
+        cmocka_unit_test(a_dataset_in_memory_needs_an_option),
     };
     return cmocka_run_group_tests_name("remedies", tests, set_up, NULL);
 }

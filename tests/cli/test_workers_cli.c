@@ -259,9 +259,9 @@ static void golden_times(void **state)
         const char *workers, *compute, *digest;
         json_int_t wall_ns, device_read_ios;
     } cases[] = {
-        {"1", "cuda", "000791876163caa9", 20035693, 1677}, {"2", "cuda", "8c4686e945dc06e6", 11973982, 1553},
-        {"1", "cpu", "000791876163caa9", 20045536, 1677},  {"2", "cpu", "8c4686e945dc06e6", 12018050, 1530},
-        {"4", "cpu", "da73d3b8f29c922c", 10025618, 1569},
+        {"1", "cuda", "d4c3934b1ab5e32b", 16371769, 1582}, {"2", "cuda", "c8616aa98f0b78b2", 11858220, 1569},
+        {"1", "cpu", "d4c3934b1ab5e32b", 16435164, 1584},  {"2", "cpu", "c8616aa98f0b78b2", 11639391, 1534},
+        {"4", "cpu", "e16f2565ab8900d9", 9575703, 1522},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

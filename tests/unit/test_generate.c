@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Generating: the same bytes for any number of threads and for ever, statistics of the features, added
  * widths, and nothing left behind when it is stopped or the disk is full. */
+#include "harness/dataset/earlier.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
@@ -85,13 +86,13 @@ static void test_every_entry_as_ever(void **state)
         uint32_t divisor;
         const char *checksum;
     } golden[] = {
-        {"papers100m", 30000, "234b19ceac279dc8f75169dfce7c5e30"},
+        {"papers100m", 30000, "41cc1cf94d3d42d9c78234f776d306c6"},
         {"papers100m-sym", 30000, "3c400e7da834450ea6162c1fb4b87fcf"},
         {"twitter", 20000, "f28d63bc84ad5c4a8edb7257fb01f178"},
         {"friendster", 30000, "1aee3370e9e408e97ce5bce510cdaf01"},
         {"friendster-sym", 30000, "b858d90685dd124475576a2e0a2b064a"},
         {"friendster-agnes", 30000, "b41f118dc44701a19d153da0d0e53113"},
-        {"mag240m-cites", 30000, "74ff8a28757cc0f8023fa306186d728f"},
+        {"mag240m-cites", 30000, "96a2bf715a8590f3ea83394f96bf0b72"},
         {"mag240m", 50000, "4a217068bf1c541253124c12e0fae48d"},
         {"igb-medium", 3000, "e57b82bef365c154af5fb5ed3ed79974"},
         {"igb260m", 50000, "69ad0c00c4ea0cfaafcb3120236db829"},
@@ -249,6 +250,93 @@ static void test_existing(void **state)
     assert_int_equal(mkdir(data_path(other, *state, "other"), 0777), 0);
     assert_int_equal(generate(other, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
     assert_int_equal(generate("/nowhere/at/all", 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
+}
+
+static const char *param_of(const char *dir, const char *key, struct gnn_meta *meta)
+{
+    struct gnn_err err;
+    must(gnn_read_meta(dir, meta, &err), &err);
+    return gnn_meta_param(meta, key);
+}
+
+/* With an even order, papers100m is the graph of earlier versions, and its meta file is theirs. It takes more widths,
+ * but is not taken for the present graph. */
+static void test_graph_of_an_earlier_version(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    struct gnn_meta meta;
+    struct gnn_generate_options options = defaults(4);
+    (void)snprintf(options.order, sizeof options.order, "even");
+    must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    assert_null(param_of(dir, "order", &meta));
+    assert_string_equal(param_of(dir, "spread", &meta), "1");
+    assert_string_equal(gnn_dataset_lacks_since(&meta), "the order of node IDs");
+    options = defaults(4);
+    assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "papers100m of an earlier version, without the order of node IDs"));
+    assert_non_null(strstr(err.message, "another directory with --out"));
+    const struct gnn_prepare_job job = {.out_dir = dir};
+    must(gnn_prepare_widths(6, 8, &job, &err), &err);
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    assert_string_equal(param_of(dir, "spread", &meta), "1");
+    assert_int_equal(meta.dim_count, 2);
+
+    must(generate(data_path(dir, *state, "e"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    assert_null(param_of(dir, "spread", &meta));
+    assert_string_equal(param_of(dir, "order", &meta), "0.133:0.03+0.417:0.25+0.16:0.12+0.116:0.15+0.174:0.45");
+    assert_null(gnn_dataset_lacks_since(&meta));
+    must(gnn_prepare_widths(6, 0, &job, &err), &err);
+}
+
+/* What is recorded for a set that fills the first IDs stays as it was, and is read again. */
+static void test_filled_order(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    struct gnn_meta meta;
+    struct gnn_generate_options options = defaults(4);
+    const struct gnn_prepare_job job = {.out_dir = data_path(dir, *state, "d")};
+    (void)snprintf(options.order, sizeof options.order, "0.25:1+0.75:0");
+    must(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    assert_string_equal(param_of(dir, "spread", &meta), "0.25");
+    must(gnn_prepare_widths(6, 0, &job, &err), &err);
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+}
+
+/* A bracket is accepted by every graph; pairs need a reachable set. Without a bracket, the order is the graph's own. */
+static void test_words_of_orders(void **state)
+{
+    static const struct {
+        const char *name, *word, *key, *value;
+    } cases[] = {{"papers100m", "low", "order", "0.133:0.06+0.417:0.31+0.16:0.13+0.116:0.15+0.174:0.35"},
+                 {"papers100m", "high", "order", "0.133:0.02+0.417:0.18+0.16:0.12+0.116:0.16+0.174:0.52"},
+                 {"twitter", "low", "spread", "1"},
+                 {"twitter", "high", "spread", "1"},
+                 {"friendster", "low", "spread", NULL},
+                 {"friendster", "even", "spread", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char dir[DATA_PATH], name[32];
+        struct gnn_meta meta;
+        struct gnn_err err = {0};
+        const struct gnn_registry_entry *entry;
+        struct gnn_generate_options options = defaults(2);
+        (void)snprintf(name, sizeof name, "%zu", i);
+        (void)snprintf(options.order, sizeof options.order, "%s", cases[i].word);
+        const struct gnn_prepare_job job = {.out_dir = data_path(dir, *state, name)};
+        must(gnn_registry_find(cases[i].name, &entry, &err), &err);
+        must(gnn_prepare_generate(entry, 20000, &options, &job, &err), &err);
+        const char *const value = param_of(dir, cases[i].key, &meta);
+        if (cases[i].value == NULL)
+            assert_null(value);
+        else
+            assert_string_equal(value, cases[i].value);
+        (void)snprintf(options.order, sizeof options.order, "0.5:1+0.5:0");
+        const bool has_reach = entry->reach.share > 0;
+        const enum gnn_status status = gnn_prepare_generate(entry, 20000, &options, &job, &err);
+        assert_int_equal(status, GNN_EUSAGE); /* another graph, or no reachable set */
+        assert_true((strstr(err.message, "option order requires a reachable set") != NULL) == !has_reach);
+    }
 }
 
 /* Several processes add widths to one dataset at the same moment, two of them the same: none is lost. */
@@ -454,6 +542,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_page_cache_is_left_alone, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_features, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_rows_are_more_or_less_clear, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_graph_of_an_earlier_version, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_filled_order, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_words_of_orders, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_existing, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_widths_at_once, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_twice_at_once, data_set_up, data_tear_down),
