@@ -5,6 +5,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/dataset/prepare.h"
+#include "harness/figure/metric.h"
 #include "harness/run/config.h"
 #include "harness/run/preset.h"
 #include "harness/world/profile.h"
@@ -108,6 +109,15 @@ static enum gnn_status list_profiles(struct gnn_err *err)
     return GNN_OK;
 }
 
+static enum gnn_status list_metrics(struct gnn_err *err)
+{
+    (void)err;
+    gnn_metrics_print(stdout);
+    (void)puts("\nMetrics of `oocgnn plot --y` and of figures. Those with @N are of an epoch: NAME@0 is the value of "
+               "epoch 0, NAME@last that of the last complete epoch.");
+    return GNN_OK;
+}
+
 static enum gnn_status list_params(const char *name, bool markdown, struct gnn_err *err)
 {
     const struct gnn_system *system;
@@ -126,11 +136,8 @@ static enum gnn_status list_params(const char *name, bool markdown, struct gnn_e
 static const struct {
     const char *name;
     enum gnn_status (*list)(struct gnn_err *err);
-} lists[] = {{"systems", list_systems},
-             {"datasets", list_datasets},
-             {"models", list_models},
-             {"presets", list_presets},
-             {"profiles", list_profiles}};
+} lists[] = {{"systems", list_systems}, {"datasets", list_datasets}, {"models", list_models},
+             {"presets", list_presets}, {"profiles", list_profiles}, {"metrics", list_metrics}};
 
 struct words {
     const char *list, *system;
@@ -173,12 +180,12 @@ int gnn_cmd_list(int argc, char **argv)
         {.name = NULL},
     };
     /* clang-format on */
-    static const struct gnn_command_line line = {.usage =
-                                                     "usage: oocgnn list systems|datasets|models|presets|profiles\n"
-                                                     "       oocgnn list params SYSTEM [--markdown]\n",
-                                                 .words = "systems datasets models presets profiles params",
-                                                 .table = table,
-                                                 .word = take_word};
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn list systems|datasets|models|presets|profiles|metrics\n"
+                 "       oocgnn list params SYSTEM [--markdown]\n",
+        .words = "systems datasets models presets profiles metrics params",
+        .table = table,
+        .word = take_word};
     struct gnn_err err = {0};
     struct words words = {NULL, NULL};
     bool markdown;

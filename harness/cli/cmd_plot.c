@@ -37,8 +37,8 @@ static const struct gnn_option plot_table[] = {
     OPTION("x", TEXT, x, "memory", .unit = "OPTION",
            .help = "Option of `oocgnn run`, or parameter SYSTEM.NAME, along the x axis"),
     OPTION("y", TEXT, y, "epoch_s", .unit = "METRIC,...",
-           .help = "Metrics, such as epoch_s, read_gib, io_wait_pct or accuracy_pct; the first is drawn, the table and "
-                   "the CSV file have all"),
+           .help = "Metrics of `oocgnn list metrics`, such as epoch_s; the first is drawn, the table and the CSV file "
+                   "have all"),
     OPTION("series", TEXT, series, "system", .unit = "OPTION,...",
            .help = "Options that make a series: one for each combination of their values"),
     OPTION("facet", TEXT, facet, "", .unit = "OPTION,...",
@@ -50,8 +50,8 @@ static const struct gnn_option plot_table[] = {
     OPTION("chart", CHOICE, chart, "auto", .choices = charts,
            .help = "Shape of the picture; auto is lines over numbers and bars over names, table draws nothing"),
     OPTION("title", TEXT, title, "", .unit = "TEXT", .help = "Heading of the picture; empty = metric over option"),
-    OPTION("x-label", TEXT, x_label, "", .unit = "TEXT", .help = "Label of the x axis; empty = the option"),
-    OPTION("y-label", TEXT, y_label, "", .unit = "TEXT", .help = "Label of the y axis; empty = the metric"),
+    OPTION("x-label", TEXT, x_label, "", .unit = "TEXT", .help = "Label of the x axis; empty = the option in words"),
+    OPTION("y-label", TEXT, y_label, "", .unit = "TEXT", .help = "Label of the y axis; empty = the metric in words"),
     OPTION("out", TEXT, out, "figures", .unit = "FILE|DIR",
            .help = "Directory of the files, or one of them, such as time.png; PNG, SVG, PDF and CSV are written "
                    "with the same name"),

@@ -4,6 +4,7 @@
 #include "harness/base/out_file.h"
 #include "harness/base/plain_text.h"
 #include "harness/figure/axes.h"
+#include "harness/figure/metric.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "harness/record/gnuplot.h"
@@ -82,22 +83,6 @@ static void word_at(const struct gnn_paper_figure *figure, uint32_t metric, uint
                                                      : value->word);
 }
 
-/* What the values of a metric are multiplied by to be drawn: times as seconds, bytes as GiB, shares as parts of one. */
-static double unit_of(const char *metric)
-{
-    static const struct {
-        const char *end;
-        double unit;
-    } units[] = {{"_ns", 1e-9}, {"_bytes", 1.0 / (1 << 30)}, {"_permille", 1e-3}, {"_millionths", 1e-6}};
-    const size_t length = strlen(metric);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const size_t end = strlen(units[i].end);
-        if (length > end && strcmp(metric + length - end, units[i].end) == 0)
-            return units[i].unit;
-    }
-    return 1;
-}
-
 struct panels {
     uint32_t count;
     char names[PANELS_MAX][2 * GNN_AXIS_VALUE_BYTES];
@@ -138,7 +123,7 @@ static bool put_point(const struct gnn_paper_figure *figure, uint32_t metric, ui
     char word[48];
     const struct gnn_figure_value value = drawn_at(figure, figure->metrics[metric], series, at);
     const double published = published_at(figure, metric, series, at);
-    const double unit = figure->about.relative[0] != '\0' ? 1 : unit_of(figure->metrics[metric]);
+    const double unit = figure->about.relative[0] != '\0' ? 1 : gnn_metric_unit(figure->metrics[metric])->drawn;
     if (value.state == GNN_VALUE_KNOWN)
         (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", unit * value.median, unit * value.least, unit * value.most);
     else
@@ -291,7 +276,7 @@ static enum gnn_status put_quantiles(const struct gnn_paper_figure *figure, uint
     GNN_TRY(add_panel_at(figure, at, data, panels, err));
     for (uint32_t m = 0; m < figure->metric_count; m++) {
         const char *const metric = figure->metrics[m];
-        const double share = share_of(figure, metric), unit = unit_of(metric);
+        const double share = share_of(figure, metric), unit = gnn_metric_unit(metric)->drawn;
         if (share == 0)
             continue;
         (void)fprintf(data, "%.9g", share);

@@ -11,6 +11,7 @@
 #include "harness/record/styles.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -287,17 +288,39 @@ static void set_text(char line[GNN_FIGURE_LINE], const char *text, const char *o
     (void)snprintf(line, GNN_FIGURE_LINE, "%s", text[0] != '\0' ? text : otherwise);
 }
 
+/* Writes an option as the label of an axis: "feature dimension (floats)". Returns text. */
+static const char *option_label(const struct key *key, char text[GNN_FIGURE_LINE])
+{
+    static const char *const words[][2] = {{"memory", "memory limit"},   {"batch", "mini-batch size"},
+                                           {"dim", "feature dimension"}, {"fanout", "fan-out"},
+                                           {"hidden", "hidden units"},   {"workers", "worker processes"}};
+    const char *const name = key->axis.key, *shown = name, *const unit = key->option != NULL ? key->option->unit : NULL;
+    const bool has_unit = unit != NULL && !has_names(key->option) && key->option->type != GNN_OPT_BYTES &&
+                          strpbrk(unit, "ABCDEFGHIJKLMNOPQRSTUVWXYZ|") == NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        shown = strcmp(words[i][0], name) == 0 ? words[i][1] : shown;
+    (void)snprintf(text, GNN_FIGURE_LINE, has_unit ? "%s (%s)" : "%s", shown, unit);
+    for (char *c = text; *c != '\0' && shown == name; c++)
+        *c = strchr("-_.", *c) != NULL ? ' ' : *c;
+    return text;
+}
+
 static void describe(struct making *m)
 {
     struct gnn_paper_figure *const figure = m->figure;
     const struct gnn_axis *const names = &m->keys[SERIES].axis;
-    char title[GNN_FIGURE_LINE];
+    char title[GNN_FIGURE_LINE], x[GNN_FIGURE_LINE], y[GNN_METRIC_LABEL];
+    const char *const words = gnn_metric_label(figure->metrics[0], y);
+    (void)option_label(&m->keys[0], x);
     (void)snprintf(figure->id, sizeof figure->id, "%s", m->request->id);
     (void)snprintf(figure->file, sizeof figure->file, "%s", m->request->id);
-    (void)snprintf(title, sizeof title, "%s over %s", figure->metrics[0], m->request->x);
+    const char *const y_unit = strstr(words, " ("), *const x_unit = strstr(x, " (");
+    (void)snprintf(title, sizeof title, "%.*s over %.*s", (int)(y_unit != NULL ? y_unit - words : GNN_METRIC_LABEL),
+                   words, (int)(x_unit != NULL ? x_unit - x : GNN_FIGURE_LINE), x);
+    title[0] = (char)toupper((unsigned char)title[0]);
     set_text(figure->about.title, m->request->title, title);
-    set_text(figure->about.x_label, m->request->x_label, m->request->x);
-    set_text(figure->about.y_label, m->request->y_label, figure->metrics[0]);
+    set_text(figure->about.x_label, m->request->x_label, x);
+    set_text(figure->about.y_label, m->request->y_label, words);
     set_text(figure->about.chart, m->request->chart, has_names(m->keys[0].option) ? "bars" : "lines");
     set_text(figure->about.log, m->request->logarithmic ? "yes" : "", "");
     figure->scale_divisor = 1;

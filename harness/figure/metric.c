@@ -18,7 +18,7 @@
 #define GIB (1024.0 * 1024 * 1024)
 
 /* Where a metric has its value from. */
-enum from { COMPUTED, FIELD, PART, ENVIRONMENT, SERIES, WAITS, FIO };
+enum from { COMPUTED, FIELD, PART, STATISTIC, RANK, ENVIRONMENT, SERIES, WAITS, FIO };
 
 /* Returns the number at an offset, or NAN for GNN_UNKNOWN. */
 static double field_of(const void *of, size_t offset)
@@ -34,11 +34,6 @@ static double epoch_seconds(const struct gnn_run_record *run, const struct gnn_r
 {
     (void)run;
     return gnn_known(gnn_epoch_whole_ns(epoch)) / SECOND_NS;
-}
-
-static double epoch_minutes(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    return epoch_seconds(run, epoch) / 60;
 }
 
 static double prepare_share(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -76,41 +71,6 @@ static double hit_percent(const struct gnn_run_record *run, const struct gnn_rec
     (void)run;
     const double ratio = gnn_record_hit_ratio(&epoch->counters);
     return ratio < 0 ? (double)NAN : 100 * ratio; /* MariusGNN reads whole partitions: more rows than were requested */
-}
-
-#define COUNTER(field) offsetof(struct gnn_record_epoch, counters.field)
-
-/* FIELD: a number of the record over its unit. PART: the same, scaled to the whole epoch. */
-static const struct {
-    const char *name;
-    enum from from;
-    double (*fn)(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
-    size_t offset;
-    double unit;
-} epoch_metrics[] = {
-    {"epoch_s", COMPUTED, epoch_seconds, 0, 1},
-    {"epoch_min", COMPUTED, epoch_minutes, 0, 1},
-    {"prepare_s", FIELD, NULL, offsetof(struct gnn_record_epoch, prepare_ns), SECOND_NS},
-    {"prepare_pct", COMPUTED, prepare_share, 0, 1},
-    {"sampling_s", COMPUTED, sampling_seconds, 0, 1},
-    {"read_gib", PART, NULL, COUNTER(device_read_bytes), GIB},
-    {"reads", PART, NULL, COUNTER(device_read_ios), 1},
-    {"read_kib", COMPUTED, read_kib, 0, 1},
-    {"asked_gib", PART, NULL, COUNTER(requested_bytes), GIB},
-    {"asks", PART, NULL, COUNTER(requested_ios), 1},
-    {"written_gib", PART, NULL, COUNTER(device_write_bytes), GIB},
-    {"disk_wait_s", COMPUTED, longest_wait, 0, 1},
-    {"hit_pct", COMPUTED, hit_percent, 0, 1},
-    {"peak_gib", FIELD, NULL, COUNTER(peak_memory_bytes), GIB},
-};
-enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
-
-static double epoch_value(int metric, const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
-{
-    if (epoch_metrics[metric].from == COMPUTED)
-        return epoch_metrics[metric].fn(run, epoch);
-    const double value = field_of(epoch, epoch_metrics[metric].offset) / epoch_metrics[metric].unit;
-    return epoch_metrics[metric].from == PART ? value * gnn_whole_over_part(run, epoch) : value;
 }
 
 /* ---- of a run ---- */
@@ -163,20 +123,18 @@ static double fastest_reads(const struct gnn_run_record *run)
     return most;
 }
 
-static double accuracy(const struct gnn_run_record *run)
+/* Returns a text of the list as a number, or NAN if it is none. */
+static double number_of(const struct gnn_kv_list *list, const char *key)
 {
-    return 100 * gnn_run_test_accuracy(run);
-}
-
-static double of_environment(const struct gnn_run_record *run, const char *key)
-{
-    const char *const text = gnn_kv_get(&run->environment, key);
-    return text == NULL ? (double)NAN : strtod(text, NULL);
+    const char *const text = gnn_kv_get(list, key);
+    char *end = NULL;
+    const double value = text != NULL ? strtod(text, &end) : (double)NAN;
+    return text != NULL && end != text && *end == '\0' ? value : (double)NAN;
 }
 
 static double feature_gib(const struct gnn_run_record *run)
 {
-    return of_environment(run, "dataset.nodes") * gnn_known(run->dim) * sizeof(float) / GIB;
+    return number_of(&run->environment, "dataset.nodes") * gnn_known(run->dim) * sizeof(float) / GIB;
 }
 
 static double topology_gib(const struct gnn_run_record *run)
@@ -234,84 +192,143 @@ static double is_ok(const struct gnn_run_record *run)
     return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) ? 1 : 0;
 }
 
-/* What a metric of a run describes. */
-enum subject { OF_WORK, OF_DATASET, OF_END };
+/* What a metric describes. */
+enum subject { OF_EPOCH, OF_WORK, OF_DATASET, OF_END };
 
 #define RUN(field) offsetof(struct gnn_run_record, field)
 #define POINT(field) offsetof(struct gnn_series_point, field)
+#define EPOCH(field) offsetof(struct gnn_record_epoch, field)
+#define COUNTER(field) EPOCH(counters.field)
+#define OF_EACH(fn) OF_EPOCH, COMPUTED, .epoch_fn = (fn)
+#define OF_RUN(fn) OF_WORK, COMPUTED, .run_fn = (fn)
+#define OF_SET(fn) OF_DATASET, COMPUTED, .run_fn = (fn)
 
-/* FIELD: a number of the record over its unit. SERIES, WAITS: the mean of a field of the series. */
-static const struct run_metric {
-    const char *name;
+/* FIELD: a number of the record over its unit. PART, STATISTIC: the same, scaled to the whole epoch. RANK: of the last
+ * epoch that counts. SERIES, WAITS: the mean of a field of the series. */
+static const struct metric {
+    const char *name, *words;
     enum subject subject;
     enum from from;
-    double (*fn)(const struct gnn_run_record *run);
+    double (*epoch_fn)(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
+    double (*run_fn)(const struct gnn_run_record *run);
     size_t offset;
-    double unit;
-    const char *key; /* of the environment, or of the one epoch that stands for what fio told */
-} run_metrics[] = {
-    {"first_epoch_s", OF_WORK, COMPUTED, first_epoch, 0, 1, NULL},
-    {"open_s", OF_WORK, ENVIRONMENT, NULL, 0, SECOND_NS, "system.open_ns"},
-    {"before_s", OF_WORK, FIELD, NULL, RUN(before.elapsed_ns), SECOND_NS, NULL},
-    {"before_read_gib", OF_WORK, FIELD, NULL, RUN(before.device_read_bytes), GIB, NULL},
-    {"before_written_gib", OF_WORK, FIELD, NULL, RUN(before.device_write_bytes), GIB, NULL},
-    {"io_wait_pct", OF_WORK, COMPUTED, gnn_run_io_wait_pct, 0, 1, NULL},
-    {"work_pct", OF_WORK, COMPUTED, work_percent, 0, 1, NULL},
-    {"gpu_busy_pct", OF_WORK, COMPUTED, gpu_busy, 0, 1, NULL},
-    {"series.cpu_pct", OF_WORK, SERIES, NULL, POINT(cpu_pct), 1, NULL},
-    {"series.gpu_busy_pct", OF_WORK, SERIES, NULL, POINT(gpu_busy_pct), 1, NULL},
-    {"series.iowait_pct", OF_WORK, SERIES, NULL, POINT(iowait_pct), 1, NULL},
-    {"series.read_gbps", OF_WORK, COMPUTED, fastest_reads, 0, 1, NULL},
-    {"waits.cpu_pct", OF_WORK, WAITS, NULL, POINT(cpu_pct), 1, NULL},
-    {"waits.gpu_busy_pct", OF_WORK, WAITS, NULL, POINT(gpu_busy_pct), 1, NULL},
-    {"accuracy_pct", OF_WORK, COMPUTED, accuracy, 0, 1, NULL},
-    {"best_accuracy_pct", OF_WORK, COMPUTED, best_accuracy, 0, 1, NULL},
-    {"mrr", OF_WORK, COMPUTED, gnn_run_test_mrr, 0, 1, NULL},
-    {"limit_mib", OF_WORK, FIELD, NULL, RUN(cap_bytes), 1 << 20, NULL},
-    {"digest", OF_WORK, COMPUTED, digest, 0, 1, NULL},
-    {"bound_gib", OF_WORK, COMPUTED, bound_gib, 0, 1, NULL},
-    {"bound_ratio", OF_WORK, COMPUTED, gnn_run_bound_ratio, 0, 1, NULL},
-    {"read_bound_ratio", OF_WORK, COMPUTED, read_bound_ratio, 0, 1, NULL},
-    {"floor_ratio", OF_WORK, COMPUTED, gnn_run_floor_ratio, 0, 1, NULL},
-    {"nodes", OF_DATASET, ENVIRONMENT, NULL, 0, 1, "dataset.nodes"},
-    {"edges", OF_DATASET, ENVIRONMENT, NULL, 0, 1, "dataset.edges"},
-    {"dim", OF_DATASET, FIELD, NULL, RUN(dim), 1, NULL},
-    {"scale", OF_DATASET, FIELD, NULL, RUN(scale_divisor), 1, NULL},
-    {"feature_gib", OF_DATASET, COMPUTED, feature_gib, 0, 1, NULL},
-    {"total_gib", OF_DATASET, FIELD, NULL, RUN(dataset_bytes), GIB, NULL},
-    {"topology_gib", OF_DATASET, COMPUTED, topology_gib, 0, 1, NULL},
-    {"fio.read_mbps", OF_WORK, FIO, NULL, 0, 1e6, GNN_FIO_READ_RATE},
-    {"fio.read_us", OF_WORK, FIO, NULL, 0, 1e3, GNN_FIO_READ_LATENCY},
-    {"oom", OF_END, COMPUTED, is_oom, 0, 1, NULL},
-    {"oot", OF_END, COMPUTED, is_oot, 0, 1, NULL},
-    {GNN_METRIC_RUNS, OF_END, COMPUTED, is_ok, 0, 1, NULL},
+    double unit;     /* 0: 1 */
+    const char *key; /* of the environment, or a statistic of an epoch */
+} metrics[] = {
+    {"epoch_s", "epoch time", OF_EACH(epoch_seconds)},
+    {"epoch_min", "epoch time", OF_EACH(epoch_seconds), .unit = 60},
+    {"prepare_s", "preparation in the epoch", OF_EPOCH, FIELD, .offset = EPOCH(prepare_ns), .unit = SECOND_NS},
+    {"prepare_pct", "share of preparation in the epoch", OF_EACH(prepare_share)},
+    {"sampling_s", "sampling time per sampler, without waits for queues", OF_EACH(sampling_seconds)},
+    {"read_gib", "device reads per epoch", OF_EPOCH, PART, .offset = COUNTER(device_read_bytes), .unit = GIB},
+    {"reads", "device reads per epoch", OF_EPOCH, PART, .offset = COUNTER(device_read_ios), .unit = 1},
+    {"read_kib", "mean size of a device read", OF_EACH(read_kib)},
+    {"asked_gib", "explicit reads per epoch", OF_EPOCH, PART, .offset = COUNTER(requested_bytes), .unit = GIB},
+    {"asks", "explicit reads per epoch", OF_EPOCH, PART, .offset = COUNTER(requested_ios), .unit = 1},
+    {"written_gib", "device writes per epoch", OF_EPOCH, PART, .offset = COUNTER(device_write_bytes), .unit = GIB},
+    {"disk_wait_s", "wait for storage per worker, longest stage", OF_EACH(longest_wait)},
+    {"hit_pct", "cache hits", OF_EACH(hit_percent)},
+    {"peak_gib", "peak memory", OF_EPOCH, FIELD, .offset = COUNTER(peak_memory_bytes), .unit = GIB},
+    {"floor_s", "minimum time of an epoch", OF_EPOCH, STATISTIC, .unit = SECOND_NS, .key = GNN_FIGURE_FLOOR},
+    {"floor_device_s", "minimum time of an epoch, reads", OF_EPOCH, STATISTIC, .unit = SECOND_NS,
+     .key = GNN_FIGURE_FLOOR_DEVICE},
+    {"floor_training_s", "minimum time of an epoch, training", OF_EPOCH, STATISTIC, .unit = SECOND_NS,
+     .key = GNN_FIGURE_FLOOR_TRAINING},
+    {"rank.valid_mrr", "mean reciprocal rank, validation", OF_EPOCH, RANK, .offset = EPOCH(valid_mrr)},
+    {"rank.test_mrr", "mean reciprocal rank, test", OF_EPOCH, RANK, .offset = EPOCH(test_mrr)},
+    {"rank.test_raw_mrr", "mean reciprocal rank with true edges among the negatives, test", OF_EPOCH, RANK,
+     .offset = EPOCH(test_raw_mrr)},
+    {"rank.test_hits_1", "Hits@1, test", OF_EPOCH, RANK, .offset = EPOCH(test_hits_1)},
+    {"rank.test_hits_10", "Hits@10, test", OF_EPOCH, RANK, .offset = EPOCH(test_hits_10)},
+    {"first_epoch_s", "time of the first epoch", OF_RUN(first_epoch)},
+    {"open_s", "time to open the system", OF_WORK, ENVIRONMENT, .unit = SECOND_NS, .key = "system.open_ns"},
+    {"before_s", "time before the first epoch", OF_WORK, FIELD, .offset = RUN(before.elapsed_ns), .unit = SECOND_NS},
+    {"before_read_gib", "device reads before the first epoch", OF_WORK, FIELD, .offset = RUN(before.device_read_bytes),
+     .unit = GIB},
+    {"before_written_gib", "device writes before the first epoch", OF_WORK, FIELD,
+     .offset = RUN(before.device_write_bytes), .unit = GIB},
+    {"io_wait_pct", "share of the workers' time spent waiting for I/O", OF_RUN(gnn_run_io_wait_pct)},
+    {"work_pct", "share of the workers' time spent working", OF_RUN(work_percent)},
+    {"gpu_busy_pct", "GPU use", OF_RUN(gpu_busy)},
+    {"series.cpu_pct", "CPU use, mean over the run", OF_WORK, SERIES, .offset = POINT(cpu_pct)},
+    {"series.gpu_busy_pct", "GPU use, mean over the run", OF_WORK, SERIES, .offset = POINT(gpu_busy_pct)},
+    {"series.iowait_pct", "I/O wait, mean over the run", OF_WORK, SERIES, .offset = POINT(iowait_pct)},
+    {"series.read_gbps", "largest read rate of an interval", OF_RUN(fastest_reads)},
+    {"waits.cpu_pct", "CPU use in intervals with at least the mean I/O wait", OF_WORK, WAITS, .offset = POINT(cpu_pct)},
+    {"waits.gpu_busy_pct", "GPU use in intervals with at least the mean I/O wait", OF_WORK, WAITS,
+     .offset = POINT(gpu_busy_pct)},
+    {"accuracy_pct", "test accuracy", OF_RUN(gnn_run_test_accuracy), .unit = 0.01},
+    {"best_accuracy_pct", "test accuracy after the epoch with the best validation accuracy", OF_RUN(best_accuracy)},
+    {"mrr", "mean reciprocal rank, test", OF_RUN(gnn_run_test_mrr)},
+    {"limit_mib", "memory limit", OF_WORK, FIELD, .offset = RUN(cap_bytes), .unit = 1 << 20},
+    {"digest", "digest of all mini-batches as a number", OF_RUN(digest)},
+    {"bound_gib", "minimum feature reads of any exact system per epoch", OF_RUN(bound_gib)},
+    {"bound_ratio", "feature reads / minimum reads", OF_RUN(gnn_run_bound_ratio)},
+    {"read_bound_ratio", "device reads / minimum reads", OF_RUN(read_bound_ratio)},
+    {"floor_ratio", "time of all epochs / their minimum time", OF_RUN(gnn_run_floor_ratio)},
+    {"nodes", "nodes of the dataset", OF_DATASET, ENVIRONMENT, .unit = 1, .key = "dataset.nodes"},
+    {"edges", "edges of the dataset", OF_DATASET, ENVIRONMENT, .unit = 1, .key = "dataset.edges"},
+    {"dim", "floats in a feature row", OF_DATASET, FIELD, .offset = RUN(dim), .unit = 1},
+    {"scale", "K of a dataset at scale 1/K", OF_DATASET, FIELD, .offset = RUN(scale_divisor), .unit = 1},
+    {"feature_gib", "features of the dataset", OF_SET(feature_gib)},
+    {"total_gib", "dataset with topology", OF_DATASET, FIELD, .offset = RUN(dataset_bytes), .unit = GIB},
+    {"topology_gib", "topology of the dataset", OF_SET(topology_gib)},
+    {"fio.read_mbps", "read rate of fio", OF_WORK, FIO, .unit = 1e6, .key = GNN_FIO_READ_RATE},
+    {"fio.read_us", "mean read latency of fio", OF_WORK, FIO, .unit = 1e3, .key = GNN_FIO_READ_LATENCY},
+    {"oom", "1 if the run ran out of memory, else 0", OF_END, COMPUTED, .run_fn = is_oom},
+    {"oot", "1 if the run ran into its time limit, else 0", OF_END, COMPUTED, .run_fn = is_oot},
+    {GNN_METRIC_RUNS, "runs that ended ok", OF_END, COMPUTED, .run_fn = is_ok},
 };
-enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
+enum { METRICS = sizeof metrics / sizeof *metrics };
 
-static double run_value(const struct run_metric *m, const struct gnn_run_record *run)
+static double epoch_value(const struct metric *m, const struct gnn_run_record *run,
+                          const struct gnn_record_epoch *epoch)
+{
+    double rank;
+    switch (m->from) {
+    case COMPUTED:
+        return m->epoch_fn(run, epoch);
+    case PART:
+        return field_of(epoch, m->offset) * gnn_whole_over_part(run, epoch);
+    case STATISTIC:
+        return gnn_known(gnn_recorded_figure(epoch, m->key)) * gnn_whole_over_part(run, epoch);
+    case RANK:
+        memcpy(&rank, (const char *)epoch + m->offset, sizeof rank);
+        return rank;
+    default:
+        return field_of(epoch, m->offset);
+    }
+}
+
+static double run_value(const struct metric *m, const struct gnn_run_record *run)
 {
     switch (m->from) {
     case COMPUTED:
-        return m->fn(run);
+        return m->run_fn(run);
     case ENVIRONMENT:
-        return of_environment(run, m->key) / m->unit;
+        return number_of(&run->environment, m->key);
     case SERIES:
         return over_series(run, m->offset, 0);
     case WAITS:
         return over_series(run, m->offset, over_series(run, POINT(iowait_pct), 0));
     case FIO:
-        return run->epoch_count > 0 ? gnn_known(gnn_recorded_figure(&run->epochs[0], m->key)) / m->unit : (double)NAN;
+        return run->epoch_count > 0 ? gnn_known(gnn_recorded_figure(&run->epochs[0], m->key)) : (double)NAN;
     default:
-        return field_of(run, m->offset) / m->unit;
+        return field_of(run, m->offset);
     }
 }
 
-/* Returns the metric of a run of that name, or NULL. */
-static const struct run_metric *find_run_metric(const char *name)
+static double in_unit(const struct metric *m, double value)
 {
-    for (int i = 0; i < RUN_METRICS; i++)
-        if (strcmp(run_metrics[i].name, name) == 0)
-            return &run_metrics[i];
+    return m->unit != 0 ? value / m->unit : value;
+}
+
+/* Returns the metric of that name, or NULL. */
+static const struct metric *find(const char *name)
+{
+    for (int i = 0; i < METRICS; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
     return NULL;
 }
 
@@ -325,11 +342,15 @@ static bool begins(const char *name, const char *prefix)
     return strncmp(name, prefix, strlen(prefix)) == 0 && name[strlen(prefix)] != '\0';
 }
 
+const char *gnn_metric_words(const char *name)
+{
+    const struct metric *const metric = find(name);
+    return metric != NULL ? metric->words : NULL;
+}
+
 const char *gnn_metric_name(uint32_t i)
 {
-    return i < EPOCH_METRICS                 ? epoch_metrics[i].name
-           : i < EPOCH_METRICS + RUN_METRICS ? run_metrics[i - EPOCH_METRICS].name
-                                             : NULL;
+    return i < METRICS ? metrics[i].name : NULL;
 }
 
 bool gnn_metric_of_target(const char *name)
@@ -373,25 +394,13 @@ bool gnn_metric_split(const char *name, char base[GNN_NAME_MAX], int32_t *epoch)
     return true;
 }
 
-/* Which metric of an epoch the name is; EPOCH_METRICS: none. */
-static int find_epoch_metric(const char *base)
-{
-    int found = 0;
-    while (found < EPOCH_METRICS && strcmp(epoch_metrics[found].name, base) != 0)
-        found++;
-    return found;
-}
-
 /* A recorded option as a number; NAN: it is a word, or of another system. */
 static double of_option(const struct gnn_run_record *run, const char *name)
 {
     const char *const text = gnn_kv_get(&run->config, name);
     uint64_t bytes;
-    char *end;
-    if (text == NULL || gnn_parse_bytes(text, &bytes, NULL) == GNN_OK)
-        return text == NULL ? (double)NAN : (double)bytes;
-    const double number = strtod(text, &end);
-    return end != text && *end == '\0' ? number : (double)NAN;
+    return text != NULL && gnn_parse_bytes(text, &bytes, NULL) == GNN_OK ? (double)bytes
+                                                                         : number_of(&run->config, name);
 }
 
 bool gnn_metric_known(const char *name)
@@ -401,12 +410,11 @@ bool gnn_metric_known(const char *name)
     const char *rest;
     if (!gnn_metric_split(name, base, &epoch))
         return false;
-    if (find_epoch_metric(base) < EPOCH_METRICS || gnn_metric_family(base, &rest) != NULL)
-        return true;
+    const struct metric *const metric = find(base);
+    if (metric != NULL || gnn_metric_family(base, &rest) != NULL)
+        return metric == NULL || metric->subject == OF_EPOCH || epoch == GNN_EPOCHS_COUNTED;
     if (epoch != GNN_EPOCHS_COUNTED)
         return false;
-    if (find_run_metric(base) != NULL)
-        return true;
     if (begins(base, profile))
         return gnn_run_parameter_known(base + strlen(profile));
     if (begins(base, option))
@@ -417,13 +425,13 @@ bool gnn_metric_known(const char *name)
 
 bool gnn_metric_of_end(const char *name)
 {
-    const struct run_metric *const metric = find_run_metric(name);
+    const struct metric *const metric = find(name);
     return metric != NULL && metric->subject == OF_END;
 }
 
 bool gnn_metric_of_dataset(const char *name)
 {
-    const struct run_metric *const metric = find_run_metric(name);
+    const struct metric *const metric = find(name);
     return metric != NULL && metric->subject == OF_DATASET;
 }
 
@@ -442,9 +450,9 @@ static bool has_epoch(const struct gnn_run_record *run, int32_t epoch)
 static double of_epoch(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *base)
 {
     const char *rest;
-    const int found = find_epoch_metric(base);
-    if (found < EPOCH_METRICS)
-        return epoch_value(found, run, epoch);
+    const struct metric *const metric = find(base);
+    if (metric != NULL)
+        return in_unit(metric, epoch_value(metric, run, epoch));
     double value = (double)NAN;
     (void)gnn_metric_family(base, &rest)->value(run, epoch, rest, &value);
     return value;
@@ -455,10 +463,7 @@ static double of_machine(const struct gnn_run_record *run, const char *base)
 {
     if (begins(base, profile))
         return gnn_run_parameter(run->profile, gnn_kv_get(&run->config, "profile-set"), base + strlen(profile));
-    const char *const text = gnn_kv_get(&run->environment, base + strlen(environment));
-    char *end = NULL;
-    const double value = text != NULL ? strtod(text, &end) : (double)NAN;
-    return text != NULL && end != text && *end == '\0' ? value : (double)NAN;
+    return number_of(&run->environment, base + strlen(environment));
 }
 
 double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t outer)
@@ -470,10 +475,11 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
     assert(gnn_metric_known(name));
     (void)gnn_metric_split(name, base, &own);
     const int32_t epoch = own != GNN_EPOCHS_COUNTED ? own : outer;
-    const struct run_metric *const metric = find_run_metric(base);
-    if (metric != NULL)
-        return metric->subject == OF_END || (!withheld && run->status == GNN_RUN_OK) ? run_value(metric, run)
-                                                                                     : (double)NAN;
+    const struct metric *const metric = find(base);
+    if (metric != NULL && metric->subject != OF_EPOCH)
+        return metric->subject == OF_END || (!withheld && run->status == GNN_RUN_OK)
+                   ? in_unit(metric, run_value(metric, run))
+                   : (double)NAN;
     if (begins(base, environment) || begins(base, profile))
         return of_machine(run, base);
     if (withheld || !has_epoch(run, epoch) || gnn_metric_of_target(base))
@@ -488,7 +494,8 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
     if (epoch >= 0)
         return (uint32_t)epoch < run->epoch_count ? of_epoch(run, &run->epochs[epoch], base) : (double)NAN;
     const struct gnn_metric_family *const family = gnn_metric_family(base, &rest);
-    const bool of_last = epoch == GNN_EPOCH_LAST || (family != NULL && family->of_last);
+    const bool of_last =
+        epoch == GNN_EPOCH_LAST || (family != NULL && family->of_last) || (metric != NULL && metric->from == RANK);
     return of_last ? of_epoch(run, gnn_run_last_epoch(run), base) : gnn_run_epoch_median(run, of_epoch, base);
 }
 

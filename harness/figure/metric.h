@@ -4,71 +4,17 @@
  * For a part of an epoch (--batches), times and counts are scaled to the whole. If such a part is not settled,
  * all metrics but `oom` and `oot` are NAN.
  *
- * Metrics marked (e) are of an epoch. `epoch_s@0` is that of epoch 0, `epoch_s@last` that of the last complete epoch.
- * An epoch that ended has its values even if the run ran out of memory or time later.
+ * A metric of an epoch may have its number: `epoch_s@0` is that of epoch 0, `epoch_s@last` that of the last complete
+ * epoch. An epoch that ended has its values even if the run ran out of memory or time later.
  *
- *   `epoch_s`, `epoch_min`     Seconds, minutes of an epoch (e).
- *   `first_epoch_s`            Seconds of the first epoch.
- *   `prepare_s`, `prepare_pct` Preparation inside an epoch: seconds, share of the epoch (e).
- *   `open_s`                   Seconds that the system took to open, its own files included.
- *   `before_s`, `before_read_gib`, `before_written_gib`
- *                              Before the first epoch: seconds since the start of the worker, GiB that the device
- *                              delivered and took.
- *   `sampling_s`               Seconds per sampler for an epoch, without waiting for queues (e).
- *   `read_gib`, `reads`        Device reads of an epoch: GiB, requests (e).
- *   `asked_gib`, `asks`        Explicit reads of an epoch: GiB, requests (e).
- *   `reads.4K`, `asks.4K`      Requests of that size class in the last epoch that counts: up to that size, and more
- *                              than half of it. Classes are 512 (all up to it) and powers of two up to 4G.
- *                              Measured runs have `asks.` only (e).
- *   `read_kib`                 Mean size of a device read, KiB (e).
- *   `written_gib`              GiB written to the device (e).
- *   `disk_wait_s`              Seconds of waiting for storage per worker, in the stage that waits longest (e).
- *   `io_wait_pct`, `work_pct`  Shares of the workers' time: waiting for I/O, working.
- *   `hit_pct`, `peak_gib`      Cache hits, peak memory (e).
- *   `gpu_busy_pct`, `accuracy_pct`, `mrr`
- *                              GPU use, test accuracy, mean reciprocal rank.
- *   `accuracy_pct.1`           Test accuracy after that epoch, in percent; the first is 1.
- *   `best_accuracy_pct`        Test accuracy of the epoch with the best validation accuracy, in percent.
- *   `stage.NAME.FIELD`         A stage of an epoch, summed over its workers: `work_s`, `wait_io_s`, `wait_queue_s`,
- *                              `wall_s`, `cpu_s`, `workers`. A star for NAME sums over all stages (e).
- *   `counter.NAME`             A counter of an epoch, by its name in results/schema.sql (e).
- *   `env.KEY`                  A number of the record's environment, such as `env.cpu.online`.
- *   `profile.KEY`              A parameter of the run's profile: `profile.storage.read_iops`, in bytes, seconds or
- *                              units per second.
- *   `floor_s`, `floor_device_s`, `floor_training_s`
- *                              Minimum time of an epoch, and its two parts (docs/floor.md) (e).
- *   `digest`                   Digest of all mini-batches as a number: equal ones are of equal mini-batches.
- *   `limit_mib`                Memory limit, MiB.
- *   `option.NAME`              An option of the run or a parameter of its system ("option.gnndrive.samplers").
- *   `bound_gib`                Minimum reads of any exact system, GiB of features per epoch (`oocgnn run --bound`).
- *   `bound_ratio`              The system's feature reads over the minimum reads.
- *   `read_bound_ratio`         Device reads of the epochs over the minimum reads, topology and whole pages included.
- *   `floor_ratio`              Time of all epochs over their minimum time: the larger of device and training
- *                              (docs/floor.md).
- *   `rank.NAME`                Ranks of links in the last epoch that counts, in [0, 1]: `valid_mrr`, `test_mrr`,
- *                              `test_raw_mrr` (true edges among the negatives), `test_hits_1`, `test_hits_10` (e).
- *   `scale`                    K of a dataset at scale 1/K.
- *   `nodes`, `edges`, `dim`, `topology_gib`, `feature_gib`, `total_gib`
- *                              Sizes of the dataset.
- *   `oom`, `oot`               The run ended with out of memory, with a timeout: 1, else 0. Unknown if it failed, was
- *                              interrupted or is invalid.
- *   `runs`                     Number of runs that ended ok.
- *   `series.cpu_pct`, `series.gpu_busy_pct`, `series.iowait_pct`
- *                              Means over the run's time series.
- *   `series.read_gbps`         Largest read rate in an interval of the series, GB/s.
- *   `waits.cpu_pct`, `waits.gpu_busy_pct`
- *                              Means over the intervals whose I/O wait is at least the mean.
- *   `target_s`, `target_epochs`
- *                              Time and epochs until the figure's `target` accuracy, with the epoch time of its world.
- *   `fio.read_mbps`, `fio.read_us`
- *                              Reads of fio (fio_cells.h): MB/s, mean from submission to completion.
- *   `own.NAME`, `first.NAME`   A statistic of the system: of the last epoch that counts (e), of the first.
- *
- * Predicates also have `published.METRIC`, the published value of a metric of the figure at that place. */
+ * The tables in metric.c and metric_unit.c describe each metric; `oocgnn list metrics` prints them. Predicates also
+ * have `published.METRIC`, the published value of a metric of the figure at that place. */
 #ifndef GNN_FIGURE_METRIC_H
 #define GNN_FIGURE_METRIC_H
 
 #include "harness/record/record.h"
+
+#include <stdio.h>
 
 /* Metrics of a figure, not of a run: gnn_metric_of() returns NAN for them. */
 #define GNN_METRIC_TARGET_S "target_s"
@@ -90,6 +36,24 @@ enum {
 bool gnn_metric_split(const char *name, char base[GNN_NAME_MAX], int32_t *epoch);
 /* Returns the name of metric number i of those with a fixed name, or NULL after the last one. */
 const char *gnn_metric_name(uint32_t i);
+
+/* Returns the description of a metric with a fixed name, without @ and without its unit. NULL: there is none. */
+const char *gnn_metric_words(const char *name);
+
+enum { GNN_METRIC_LABEL = 160 };
+/* Writes the metric as the label of an axis: "epoch time (s)". Returns text. The name must be known. */
+const char *gnn_metric_label(const char *name, char text[GNN_METRIC_LABEL]);
+
+/* Prints every metric with its description. */
+void gnn_metrics_print(FILE *out);
+
+/* The end of a metric's name, and its meaning. */
+struct gnn_metric_unit {
+    const char *end, *shown; /* "_ns", "s" */
+    double drawn;            /* pictures multiply values by it: times are seconds, bytes GiB, shares parts of one */
+    bool shrinks;            /* amounts of work */
+};
+const struct gnn_metric_unit *gnn_metric_unit(const char *name); /* never NULL */
 
 /* Returns whether the metric needs the target of a figure: one of the two above. */
 bool gnn_metric_of_target(const char *name);

@@ -74,42 +74,6 @@ static bool of_statistic(const struct gnn_run_record *run, const struct gnn_reco
     return rest[0] != '\0';
 }
 
-/* The minimum time and its two parts: "s", "device_s", "training_s" behind "floor_". */
-static bool of_floor(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
-                     double *value)
-{
-    const char *const name = strcmp(rest, "s") == 0            ? GNN_FIGURE_FLOOR
-                             : strcmp(rest, "device_s") == 0   ? GNN_FIGURE_FLOOR_DEVICE
-                             : strcmp(rest, "training_s") == 0 ? GNN_FIGURE_FLOOR_TRAINING
-                                                               : NULL;
-    if (name != NULL && epoch != NULL)
-        *value = gnn_known(gnn_recorded_figure(epoch, name)) / 1e9 * gnn_whole_over_part(run, epoch);
-    return name != NULL;
-}
-
-/* Ranks of links after an epoch, by their column in results/schema.sql. */
-static bool of_rank(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
-                    double *value)
-{
-    static const struct {
-        const char *name;
-        size_t offset;
-    } ranks[] = {
-        {"valid_mrr", offsetof(struct gnn_record_epoch, valid_mrr)},
-        {"test_mrr", offsetof(struct gnn_record_epoch, test_mrr)},
-        {"test_raw_mrr", offsetof(struct gnn_record_epoch, test_raw_mrr)},
-        {"test_hits_1", offsetof(struct gnn_record_epoch, test_hits_1)},
-        {"test_hits_10", offsetof(struct gnn_record_epoch, test_hits_10)},
-    };
-    (void)run;
-    size_t found = 0;
-    while (found < sizeof ranks / sizeof *ranks && strcmp(ranks[found].name, rest) != 0)
-        found++;
-    if (found < sizeof ranks / sizeof *ranks && epoch != NULL)
-        memcpy(value, (const char *)epoch + ranks[found].offset, sizeof *value);
-    return found < sizeof ranks / sizeof *ranks;
-}
-
 /* Requests of a class of sizes, "4K". The record leaves out a class that has none; `any` is a statistic that exists if
  * any class does. */
 static bool of_size(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch, const char *rest,
@@ -142,9 +106,8 @@ static bool of_asks(const struct gnn_run_record *run, const struct gnn_record_ep
 }
 
 static const struct gnn_metric_family families[] = {
-    {"stage.", false, of_stage}, {"counter.", false, of_counter}, {"floor_", false, of_floor},
-    {"rank.", true, of_rank},    {"own.", true, of_statistic},    {"reads.", true, of_reads},
-    {"asks.", true, of_asks},
+    {"stage.", false, of_stage}, {"counter.", false, of_counter}, {"own.", true, of_statistic},
+    {"reads.", true, of_reads},  {"asks.", true, of_asks},
 };
 
 const struct gnn_metric_family *gnn_metric_family(const char *name, const char **rest)

@@ -186,7 +186,8 @@ static void repetitions_are_a_median_and_a_range(void **state)
                 PARTS("series,memory,batch,status,runs,epoch_s,epoch_s_least,epoch_s_most,",
                       "\npygplus,32M,10,ok,3,7.2,6.6,7.8,", "\nginex,32M,25,OOM,0,,,,"));
     expect_file(p, "epoch_s-reads-over-memory.gp",
-                PARTS("heading = \"epoch_s over memory\"\n", "caption_lines = 2\n", "logarithmic = 1\n",
+                PARTS("heading = \"Epoch time over memory limit\"\n", "xlabel = \"memory limit\"\n",
+                      "ylabel = \"epoch time (s)\"\n", "caption_lines = 2\n", "logarithmic = 1\n",
                       "\"32M\" 0, \"64M\" 1, \"96M\" 2", "panel_names[2] = \"batch=25\"\n"));
 }
 
@@ -336,8 +337,8 @@ static void wrong_ratios_are_refused(void **state)
         {"a,b\n", "", "ratios.csv:1: a file of ratios has 12 columns", 1},
         {RATIO_COLUMNS RATIO("a-fig1", "0", "m", "3"), "", "published is \"0\", expected a number above 0", 1},
         {RATIO_COLUMNS RATIO("a-fig1", "2", "m", "x"), "", "ours is \"x\", expected a number", 1},
-        {good, "--paper b", "no ratio is of a figure \"b-...\"", 2},
-        {good, "--methods mm", "no ratio has the method \"mm\"", 2},
+        {good, "--paper b", "no row is of a figure \"b\" or \"b-...\"", 2},
+        {good, "--methods mm", "no row has the method \"mm\"", 2},
         {RATIO_COLUMNS RATIO("a-fig1", "2", "m", "0"), "--paper a", "no ratio of \"a\" is above 0", 2},
         {RATIO_COLUMNS RATIO("a-f", "2", "1", "3") RATIO("a-f", "2", "2", "3") RATIO("a-f", "2", "3", "3")
              RATIO("a-f", "2", "4", "3") RATIO("a-f", "2", "5", "3") RATIO("a-f", "2", "6", "3")

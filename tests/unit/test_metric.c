@@ -222,13 +222,37 @@ static void parts_are_scaled(void **state)
     gnn_run_record_free(&run);
 }
 
+static void labels_have_words_and_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *label;
+    } cases[] = {
+        {"epoch_s", "epoch time (s)"},
+        {"epoch_s@0", "epoch time, epoch 0 (s)"},
+        {"reads@last", "device reads per epoch, last epoch"},
+        {"hit_pct", "cache hits (%)"},
+        {"own.read_latency_p90_ns", "read latency p90 (s)"}, /* pictures have seconds and GiB */
+        {"counter.device_read_bytes", "device read (GiB)"},
+        {"stage.sample.work_s", "stage sample work (s)"},
+        {"own.bias_millionths", "bias"},
+    };
+    char text[GNN_METRIC_LABEL];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(gnn_metric_known(cases[i].name));
+        assert_string_equal(gnn_metric_label(cases[i].name, text), cases[i].label);
+    }
+    assert_float_equal(gnn_metric_unit("own.read_latency_p90_ns@1")->drawn, 1e-9, 1e-15);
+    for (uint32_t i = 0; gnn_metric_name(i) != NULL; i++)
+        assert_non_null(gnn_metric_words(gnn_metric_name(i)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_are_none_are_refused),
-        cmocka_unit_test(each_metric_is_of_its_epoch),
-        cmocka_unit_test(an_epoch_that_ended_has_its_values),
-        cmocka_unit_test(parts_are_scaled),
+        cmocka_unit_test(names_that_are_none_are_refused),    cmocka_unit_test(each_metric_is_of_its_epoch),
+        cmocka_unit_test(an_epoch_that_ended_has_its_values), cmocka_unit_test(parts_are_scaled),
+        cmocka_unit_test(labels_have_words_and_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
