@@ -47,6 +47,12 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     rows.map(row => "<tr>" + row.map((cell, i) => `<td${i ? ' class="n"' : ""}>${cell}</td>`).join("") + "</tr>").join("") +
     "</table></div>";
   const colour = at => `var(--c${at % 7})`;
+  // The colours of plots/figure_series.gp: a system has the same one in every picture. Of several runs of a system, the
+  // second is lighter and dashed.
+  const palette = ["#999999", "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255",
+    "#333333", "#999933", "#332288", "#44AA99", "#8C510A", "#117733", "#AA4499", "#6A6A00"];
+  const colourOf = run => run.place === null ? "var(--soft)" : `color-mix(in srgb, ${palette[run.place % 16]} var(--own), var(--text))`;
+  const repeats = (list, i) => list.slice(0, i).some(run => run.place === list[i].place);
   const partOf = run => run.derived.part ? ` (${run.derived.part})` : ""; // of an epoch
   const nameOf = run => `${run.id}: ${run.label}${partOf(run)}`;
 
@@ -173,16 +179,17 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
         path += `${pen}${x(run.series.time_ns[k]).toFixed(1)} ${y(value).toFixed(1)}`;
         pen = "L";
       });
-      out += `<path d="${path}" fill="none" stroke="${colour(i)}" stroke-width="1.5"/>`;
+      out += `<path d="${path}" fill="none" stroke="${colourOf(run)}" stroke-width="1.5"` +
+        (repeats(lists, i) ? ' stroke-dasharray="6 4" opacity=".7"/>' : "/>");
       run.series[column].forEach((value, k, all) => { // a value without neighbours has no line
         if (known(value) && !known(all[k - 1]) && !known(all[k + 1]))
           out += `<circle cx="${x(run.series.time_ns[k]).toFixed(1)}" cy="${y(value).toFixed(1)}" r="4" ` +
-            `fill="${colour(i)}"/>`;
+            `fill="${colourOf(run)}"/>`;
       });
     });
     $("series").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${words(column)} over time">${out}` +
       `<line id="cursor" y1="${top}" y2="${height - bottom}" stroke="var(--soft)" visibility="hidden"/></svg>` +
-      '<p class="key">' + lists.map((run, i) => `<span><i style="background:${colour(i)}"></i>${text(nameOf(run))} <b class="at"></b></span>`).join("") + "</p>" +
+      '<p class="key">' + lists.map((run, i) => `<span><i style="background:${colourOf(run)};opacity:${repeats(lists, i) ? ".5" : "1"}"></i>${text(nameOf(run))} <b class="at"></b></span>`).join("") + "</p>" +
       table(["over the intervals", "p50", "p90", "p99", "most"], lists.map(run => {
         const sorted = ascending(run.series[column]);
         return [text(nameOf(run)), ...[50, 90, 99].map(p => shown(column, percentile(sorted, p))), shown(column, sorted[sorted.length - 1])];

@@ -187,7 +187,8 @@ static enum gnn_status write_page(const struct report *r, const struct gnn_run_r
     if (out == NULL)
         return gnn_fail(err, gnn_errno_status(errno, GNN_EIO), "--html %s: %s; name a file in a folder you may write",
                         path, strerror(errno));
-    enum gnn_status status = gnn_page_write(runs, r->count, gnn_build_revision(), r->config.figures, out, err);
+    enum gnn_status status =
+        gnn_page_write(runs, r->count, gnn_build_revision(), gnn_system_place, r->config.figures, out, err);
     if ((fclose(out) != 0 || (status == GNN_OK && rename(beside, path) != 0)) && status == GNN_OK)
         status = gnn_fail(err, GNN_EIO, "--html %s: cannot be written: %s; name another file", path, strerror(errno));
     if (status != GNN_OK)

@@ -115,7 +115,7 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
 /* ---- the page ---- */
 
 static enum gnn_status put_page(const struct gnn_run_record *runs, uint32_t count, const char *revision,
-                                const char *figures, FILE *out, struct gnn_err *err)
+                                gnn_place_fn *place, const char *figures, FILE *out, struct gnn_err *err)
 {
     (void)fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -135,7 +135,7 @@ static enum gnn_status put_page(const struct gnn_run_record *runs, uint32_t coun
         put_run(&runs[i], out);
     (void)fputs(after_list, out);
     (void)fputs("<script type=\"application/json\" id=\"data\">", out);
-    GNN_TRY(gnn_page_data(runs, count, revision, out, err));
+    GNN_TRY(gnn_page_data(runs, count, revision, place, out, err));
     (void)fputs("</script>\n<script>\n", out);
     (void)fputs(script, out);
     (void)fputs("</script>\n</body>\n</html>\n", out);
@@ -143,7 +143,7 @@ static enum gnn_status put_page(const struct gnn_run_record *runs, uint32_t coun
 }
 
 enum gnn_status gnn_page_write(const struct gnn_run_record *runs, uint32_t count, const char *revision,
-                               const char *figures, FILE *out, struct gnn_err *err)
+                               gnn_place_fn *place, const char *figures, FILE *out, struct gnn_err *err)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -151,7 +151,7 @@ enum gnn_status gnn_page_write(const struct gnn_run_record *runs, uint32_t count
     FILE *const whole = open_memstream(&text, &bytes);
     if (whole == NULL)
         return gnn_fail(err, GNN_ENOMEM, "the page");
-    enum gnn_status status = put_page(runs, count, revision, figures, whole, err);
+    enum gnn_status status = put_page(runs, count, revision, place, figures, whole, err);
     if (fclose(whole) != 0 && status == GNN_OK)
         status = gnn_fail(err, GNN_ENOMEM, "the page");
     if (status == GNN_OK && bytes > GNN_PAGE_BYTES_MAX)

@@ -252,7 +252,8 @@ static void write_caption(const struct gnn_run_record *run, char *text, size_t t
         (void)snprintf(text + used, text_bytes - used, ". Note: %s", notes);
 }
 
-static json_t *run_object(const struct gnn_run_record *run, const char *label, const json_t *common,
+/* place: of the system in the registry; GNN_STYLE_NONE is null. */
+static json_t *run_object(const struct gnn_run_record *run, const char *label, uint32_t place, const json_t *common,
                           uint32_t points_max)
 {
     const bool hide = gnn_run_withholds_times(run);
@@ -261,6 +262,7 @@ static json_t *run_object(const struct gnn_run_record *run, const char *label, c
     write_caption(run, caption, sizeof caption);
     const bool whole =
         add(object, "id", json_integer(run->run_id)) && add(object, "label", gnn_json_text(label)) &&
+        add(object, "place", place == GNN_STYLE_NONE ? json_null() : json_integer(place)) &&
         add(object, "caption", gnn_json_text(caption)) &&
         add(object, "run", gnn_json_row(&gnn_table_runs, run, hide)) && add(object, "derived", derived_object(run)) &&
         add(object, "counted", counted_array(run)) &&
@@ -283,8 +285,8 @@ static int put_escaped(const char *text, size_t bytes, void *out)
     return 0;
 }
 
-enum gnn_status gnn_page_data(const struct gnn_run_record *runs, uint32_t count, const char *revision, FILE *out,
-                              struct gnn_err *err)
+enum gnn_status gnn_page_data(const struct gnn_run_record *runs, uint32_t count, const char *revision,
+                              gnn_place_fn *place, FILE *out, struct gnn_err *err)
 {
     struct gnn_run_series series;
     assert(count > 0);
@@ -294,8 +296,8 @@ enum gnn_status gnn_page_data(const struct gnn_run_record *runs, uint32_t count,
     json_t *const root = json_object(), *const array = json_array(), *const common = common_objects(runs, count);
     bool whole = common != NULL;
     for (uint32_t i = 0; i < count && whole; i++)
-        whole =
-            json_array_append_new(array, run_object(&runs[i], series.labels[series.of[i]], common, points_max)) == 0;
+        whole = json_array_append_new(array, run_object(&runs[i], series.labels[series.of[i]], place(runs[i].system),
+                                                        common, points_max)) == 0;
     whole = add(root, "revision", gnn_json_text(revision)) && add(root, "common", common) && add(root, "runs", array) &&
             whole;
     gnn_run_series_close(&series);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The page: whole by itself, sound HTML, its data as the record has them; and the CSV. */
+#include "harness/base/text_file.h"
 #include "harness/record/csv.h"
 #include "harness/record/page.h"
 #include "harness/record/summary.h"
@@ -35,13 +36,19 @@ static void give_series(struct gnn_run_record *run, uint32_t points)
     }
 }
 
+/* Two systems of a registry. */
+static uint32_t place_of(const char *system)
+{
+    return strcmp(system, "gnndrive") == 0 ? 3 : strcmp(system, "ginex") == 0 ? 1 : GNN_STYLE_NONE;
+}
+
 static char *page_of(const struct gnn_run_record *runs, uint32_t count, const char *figures)
 {
     char *text = NULL;
     size_t bytes = 0;
     struct gnn_err err = {0};
     FILE *const out = open_memstream(&text, &bytes);
-    must(gnn_page_write(runs, count, "0123456789ab", figures, out, &err), &err);
+    must(gnn_page_write(runs, count, "0123456789ab", place_of, figures, out, &err), &err);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(strlen(text), bytes);
     return text;
@@ -155,6 +162,30 @@ static void a_page_is_whole_by_itself(void **state)
     free(page);
     gnn_run_record_free(&runs[0]);
     gnn_run_record_free(&runs[1]);
+}
+
+/* A system has one colour in the page and in pictures; a run of none has no place. */
+static void colours_are_those_of_the_pictures(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[2];
+    fake_run(&runs[0], "gnndrive", 10, 1, 1);
+    fake_run(&runs[1], "another", 10, 1, 1);
+    char *const page = page_of(runs, 2, ""), script[4096];
+    assert_int_equal(gnn_text_file_read("plots/figure_series.gp", script, sizeof script), 0);
+    const char *at = strstr(script, "array style_colour[16] = [");
+    uint32_t count = 0;
+    for (; at != NULL && (at = strstr(at, "0x")) != NULL && count < 16; at += 8, count++) {
+        char colour[16];
+        (void)snprintf(colour, sizeof colour, "\"#%.6s\"", at + 2);
+        must_show(page, colour);
+    }
+    assert_int_equal(count, 16);
+    must_show(page, "\"label\":\"gnndrive\",\"place\":3,");
+    must_show(page, "\"label\":\"another\",\"place\":null,");
+    free(page);
+    for (int i = 0; i < 2; i++)
+        gnn_run_record_free(&runs[i]);
 }
 
 /* 4000 points become 400 means of ten. */
@@ -331,7 +362,7 @@ static void pictures_are_inside(void **state)
     process_remove_tree(dir);
     struct gnn_err err = {0};
     FILE *const out = tmpfile();
-    assert_int_equal(gnn_page_write(&run, 1, "r", dir, out, &err), GNN_ENOENT);
+    assert_int_equal(gnn_page_write(&run, 1, "r", place_of, dir, out, &err), GNN_ENOENT);
     assert_non_null(strstr(err.message, "--figures"));
     (void)fclose(out);
     free(dir);
@@ -366,6 +397,8 @@ static const char hands[] =
     "say('cursor', $('cursor').getAttribute('visibility') + ', ' + document.querySelector('#series "
     ".at').textContent);\n"
     "put($('second'), '43'); put($('with-b'), true); say('beside', lines());\n"
+    "say('colours', [...document.querySelectorAll('#series path')].map(path => path.getAttribute('stroke') + "
+    "path.getAttribute('stroke-dasharray')).join(' '));\n"
     "put($('first'), '41'); put($('second'), '42');\n"
     "say('difference', [...document.querySelectorAll('#difference tr')].map(row => row.textContent)"
     ".find(line => line.startsWith('resultepoch_ns')));\n"
@@ -385,6 +418,8 @@ static void a_browser_follows_the_hands(void **state)
         "data-series=\"10\"",
         "data-cursor=\"visible, 1004 B at 1.25 s\"",
         "data-beside=\"10 6\"",
+        "data-colours=\"color-mix(in srgb, #009E73 var(--own), var(--text))null "
+        "color-mix(in srgb, #009E73 var(--own), var(--text))6 4\"",
         "data-difference=\"resultepoch_ns69 s12 s-83 %\"",
         "<summary>Counters, sum over the epochs</summary>",
         "<summary>Counters before the first epoch</summary>",
@@ -438,7 +473,7 @@ static void a_page_that_is_too_large_is_refused(void **state)
     for (int i = 0; i < 16 << 20; i++) /* 21 MiB in base 64 */
         (void)fputc('x', picture);
     assert_int_equal(fclose(picture), 0);
-    assert_int_equal(gnn_page_write(&run, 1, "r", dir, out, &err), GNN_EUSAGE);
+    assert_int_equal(gnn_page_write(&run, 1, "r", place_of, dir, out, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "at most 20"));
     (void)fclose(out);
     process_remove_tree(dir);
@@ -617,6 +652,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_whole_by_itself),
+        cmocka_unit_test(colours_are_those_of_the_pictures),
         cmocka_unit_test(long_series_are_thinned),
         cmocka_unit_test(an_invalid_run_has_no_times),
         cmocka_unit_test(a_part_of_an_epoch_is_named),
