@@ -42,6 +42,7 @@ struct gnn_option {
     const char *help;           /* one sentence; explains 0 where 0 means "automatic" */
     const char *group;          /* heading that help prints it under; NULL: none */
     const char *source;         /* paper section or artifact file the default comes from; NULL: our choice */
+    bool added;                 /* later than some records: a run with its default is the same run as without it */
 };
 
 /* An entry for a field of struct config: GNN_OPTION(config, "lr", F64, lr, "0.003", .help = "learning rate"). */

@@ -16,7 +16,8 @@ static const char *const told[] = {"db", "json", "details", "quiet", "trace-loss
 /* Options in which runs that are compared may differ. */
 static const char *const compared[] = {"system", "compute", NULL};
 
-/* Options that count only if they are set, so that records of builds without them still count. */
+/* Options that count only if they are set, so that records of builds without them still count. Those of systems are
+ * marked in their tables (gnn_option.added). */
 static const char *const set_only[] = {"profile-set", NULL};
 
 static bool is_among(const char *const *words, const char *word)
@@ -82,16 +83,31 @@ static void add_inherited(struct gnn_checksum *sum, const struct gnn_run_config 
     add_pair(sum, "memory.inherited", text);
 }
 
+/* Whether a pair of the list has the default of an option of the system that was added later. */
+static bool is_added_default(const struct gnn_system *system, const char *key, const char *value)
+{
+    const size_t length = strlen(system->name);
+    if (strncmp(key, system->name, length) != 0 || key[length] != '.')
+        return false;
+    for (const struct gnn_option *o = system->options; o->name != NULL; o++)
+        if (o->added && strcmp(o->name, key + length + 1) == 0)
+            return strcmp(o->def, value) == 0;
+    return false;
+}
+
 static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_config *config, enum gnn_identity what,
                                struct gnn_err *err)
 {
     struct gnn_kv_list all = {0};
+    const struct gnn_system *system = NULL;
     enum gnn_status status = gnn_record_list_config(config, &all, err);
+    GNN_NEXT(status, gnn_system_find(config->system, &system, err));
     for (uint32_t i = 0; i < all.count && status == GNN_OK; i++) {
         assert(all.items[i].value != NULL);
-        const bool is_set = all.items[i].value[0] != '\0' || !is_among(set_only, all.items[i].key);
-        if (is_set && counts(all.items[i].key, what))
-            add_pair(sum, all.items[i].key, all.items[i].value);
+        const char *const key = all.items[i].key, *const value = all.items[i].value;
+        const bool is_set = value[0] != '\0' || !is_among(set_only, key);
+        if (is_set && counts(key, what) && !is_added_default(system, key, value))
+            add_pair(sum, key, value);
     }
     gnn_kv_clear(&all);
     add_inherited(sum, config);

@@ -24,6 +24,12 @@ enum diskgnn_assembly {
     DISKGNN_ASSEMBLY_SCATTER, /* the partial input is copied whole during training, then a kernel gathers all */
 };
 
+/* Where the feature loader reads to. */
+enum diskgnn_loader {
+    DISKGNN_LOADER_IN_PLACE, /* a chunk goes to its place in the partial input */
+    DISKGNN_LOADER_COPIES,   /* into new memory that is cloned; then its rows are copied to the partial input */
+};
+
 struct diskgnn_config {
     struct diskgnn_prepare_config prepare;
     enum diskgnn_accounting accounting;
@@ -39,6 +45,8 @@ struct diskgnn_config {
     uint64_t chunk_request;                    /* bytes of one read of a chunk; 0 = the chunk */
     uint32_t chunk_depth;                      /* chunk reads in flight */
     enum diskgnn_io meta_io;                   /* of tables and graph samples */
+    enum diskgnn_loader loader;
+    bool drop_cache; /* the page cache forgets the prepared files before each epoch */
     enum diskgnn_assembly assembly;
     enum gnn_transfer transfer; /* of a graph sample's lists */
 };
@@ -55,6 +63,12 @@ struct diskgnn_most {
     uint64_t partial_rows, partial_bytes; /* r + q; padded chunk, or all these rows if they take more */
     uint64_t pages;                       /* of the disk cache */
 };
+
+/* Returns the bytes of one of the two buffers of loader=copies. */
+static inline uint64_t diskgnn_chunk_step(const struct diskgnn_most *most)
+{
+    return gnn_round_up(gnn_max_u64(most->partial_bytes, 1), GNN_PAGE_BYTES);
+}
 
 /* Slots of each kind: being filled, waiting in a queue, in use. */
 struct diskgnn_slots {
@@ -125,6 +139,15 @@ struct diskgnn_graph {
     struct gnn_train_input input; /* labels and lists; no rows */
 };
 
+struct diskgnn;
+
+/* A chunk on its way from the memory that it was read into. */
+struct diskgnn_copying {
+    const struct diskgnn *s;
+    unsigned char *rows; /* of the partial input */
+    uint32_t count;
+};
+
 /* ---- an open system ---- */
 
 struct diskgnn_counters {
@@ -161,6 +184,9 @@ struct diskgnn {
     void *table_memory, *list_memory;
     struct gnn_team *team;
     struct diskgnn_pages *pages;
+    unsigned char *chunk_memory; /* (2, chunk_step_bytes) COPIES: a chunk as it was read, and its clone */
+    uint64_t chunk_step_bytes;
+    struct diskgnn_copying copying;    /* workers may still look at it when a stopped load has returned */
     struct gnn_ring_reads chunk_reads; /* zeroed unless chunk_request is given */
     struct gnn_training training;
 

@@ -317,6 +317,16 @@ static void order_batches(struct diskgnn *s, uint64_t epoch, uint32_t batches)
     gnn_epoch_order(key, epoch, s->order, batches, s->order);
 }
 
+/* Forgets what the page cache has of the prepared files, for option drop_cache. */
+static enum gnn_status drop_cache(const struct diskgnn *s, struct gnn_err *err)
+{
+    struct gnn_file *const files[] = {s->samples, s->tables, s->layout.chunks, s->layout.disk};
+    for (size_t i = 0; s->config->drop_cache && i < sizeof files / sizeof *files; i++)
+        if (files[i] != NULL)
+            GNN_TRY(gnn_file_evict(s->env->world, files[i], err));
+    return GNN_OK;
+}
+
 enum gnn_status diskgnn_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct diskgnn *const s = state;
@@ -328,6 +338,7 @@ enum gnn_status diskgnn_epoch(void *state, uint64_t epoch, struct gnn_epoch_resu
         out->prepare_ns = gnn_now_ns(s->env->world) - start_ns;
         s->preparation_reported = false;
     }
+    GNN_TRY(drop_cache(s, err));
     order_batches(s, epoch, e.batches);
     s->counters = (struct diskgnn_counters){.gpu_rows = 0};
     if (!s->env->workload->sample_only)

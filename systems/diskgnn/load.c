@@ -79,13 +79,58 @@ static enum gnn_status read_chunk(struct diskgnn *s, const struct diskgnn_place 
     return gnn_read_window(s->env->world, s->layout.chunks, place->chunk_offset_bytes, rows, bytes, need_bytes, err);
 }
 
+/* ---- the released loader ---- */
+
+/* gnn_part_fn: clones a part of the chunk to new memory, and copies its rows one by one. */
+static enum gnn_status copy_part(void *ctx, uint32_t part, uint32_t parts, struct gnn_err *err)
+{
+    const struct diskgnn_copying *const c = ctx;
+    struct gnn_world *const world = c->s->env->world;
+    const uint64_t row_bytes = c->s->layout.rows.row_bytes;
+    const unsigned char *const chunk = c->s->chunk_memory;
+    unsigned char *const clone = c->s->chunk_memory + c->s->chunk_step_bytes;
+    uint64_t first, end;
+    (void)err;
+    gnn_team_share(c->count, part, parts, &first, &end);
+    gnn_charge(world, GNN_WORK_FRESH_PAGE, (end - first) * row_bytes / GNN_PAGE_BYTES);
+    gnn_mem_copy(world, clone + first * row_bytes, chunk + first * row_bytes, (end - first) * row_bytes);
+    gnn_charge(world, GNN_WORK_TABLE_ENTRY, end - first);
+    for (uint64_t i = first; i < end; i++)
+        gnn_mem_copy(world, c->rows + i * row_bytes, clone + i * row_bytes, row_bytes);
+    return GNN_OK;
+}
+
+/* Reads a chunk as the released code does: into new memory, from there through a clone to the partial input. */
+static enum gnn_status copy_chunk(struct diskgnn *s, const struct diskgnn_place *place, unsigned char *rows,
+                                  struct gnn_err *err)
+{
+    struct diskgnn_copying *const c = &s->copying;
+    if (place->packed == 0)
+        return GNN_OK;
+    gnn_charge(s->env->world, GNN_WORK_FRESH_PAGE,
+               gnn_div_up(diskgnn_dense_bytes(&s->layout.rows, place->packed), GNN_PAGE_BYTES));
+    GNN_TRY(read_chunk(s, place, s->chunk_memory, err));
+    *c = (struct diskgnn_copying){.s = s, .rows = rows, .count = place->packed};
+    gnn_team_post(s->team, copy_part, c);
+    return gnn_team_wait(s->team);
+}
+
+static enum gnn_status load_chunk(struct diskgnn *s, const struct diskgnn_place *place, unsigned char *rows,
+                                  struct gnn_err *err)
+{
+    return s->config->loader == DISKGNN_LOADER_COPIES ? copy_chunk(s, place, rows, err)
+                                                      : read_chunk(s, place, rows, err);
+}
+
+/* ---- all rows from the disk ---- */
+
 static enum gnn_status load_rows(struct diskgnn *s, struct diskgnn_partial *partial, struct gnn_err *err)
 {
     const uint32_t batch = partial->table->batch;
     const struct diskgnn_place *const place = &s->layout.of[batch];
     const struct diskgnn_table table = diskgnn_table_of(place, partial->table->words);
     uint32_t pages;
-    GNN_TRY(read_chunk(s, place, partial->rows, err)); /* first: its padding reaches into what follows */
+    GNN_TRY(load_chunk(s, place, partial->rows, err)); /* first: its padding reaches into what follows */
     if (place->shared == 0)
         return GNN_OK;
     const struct diskgnn_segment *const segment = &s->layout.segment_of[batch / s->layout.segment];

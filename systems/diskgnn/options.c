@@ -128,6 +128,17 @@ const struct gnn_option diskgnn_options[] = {
      .help = "I/O path for reading tables and graph samples. direct: bypasses the page cache; buffered: uses it. With "
              "io=buffered, these reads always use the page cache.",
      .source = "paper section 6: O_DIRECT; released code: buffered"},
+    {.name = "drop_cache", .type = GNN_OPT_BOOL, .offset = FIELD(drop_cache), .def = "false",
+     .help = "Drop the prepared files from the page cache before each epoch. Matters with io=buffered or "
+             "meta_io=buffered.",
+     .source = "released code: writes 1 to drop_caches", .added = true},
+    {.name = "loader", .type = GNN_OPT_CHOICE, .offset = FIELD(loader), .def = "in_place",
+     .choices = WORDS("in_place", "copies"),
+     .help = "Memory that the feature loader reads into. With in_place, a chunk is read to its place in the partial "
+             "input. With copies, chunks and pages are read into new memory. The chunk is then cloned, and its rows "
+             "are copied to the partial input by the threads of rings. New memory costs time only with --costs "
+             "released.",
+     .source = "paper section 6: one pread; released code: copies", .added = true},
     {.name = "pipeline", .type = GNN_OPT_BOOL, .offset = FIELD(pipeline), .def = "true",
      .help = "Run four stages in parallel; false: one thread processes one mini-batch at a time.",
      .source = "paper section 5.3, Table 5"},

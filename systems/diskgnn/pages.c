@@ -140,6 +140,9 @@ static enum gnn_status load_part(void *ctx, uint32_t part, uint32_t parts, struc
     struct lane *const lane = &p->lanes[part];
     for (uint64_t first = (uint64_t)part * p->group; first < p->count; first += (uint64_t)parts * p->group) {
         const uint32_t count = gnn_min_u32(p->count - (uint32_t)first, p->group);
+        if (p->config.new_memory)
+            gnn_charge(p->world, GNN_WORK_FRESH_PAGE,
+                       gnn_div_up((uint64_t)count * p->config.rows.page_bytes, GNN_PAGE_BYTES));
         const enum gnn_status status = read_group(p, lane, (uint32_t)first, count, err);
         if (status != GNN_OK) {
             gnn_ring_reads_drain(&lane->reads);

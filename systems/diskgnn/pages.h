@@ -20,6 +20,7 @@ struct diskgnn_pages_config {
     uint32_t submit;  /* reads handed over at a time */
     struct diskgnn_rows rows;
     uint32_t pages_most; /* of one load */
+    bool new_memory;     /* charge the first touch of what a load reads into */
 };
 
 /* The rows that one mini-batch needs: row from[i] of a disk cache goes to row i of `rows`. from never falls, so rows of

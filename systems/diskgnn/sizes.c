@@ -50,7 +50,8 @@ struct diskgnn_pages_config diskgnn_pages_config_of(const struct diskgnn_config 
                                          .entries = config->ring_entries,
                                          .submit = config->submit,
                                          .rows = *rows,
-                                         .pages_most = (uint32_t)gnn_min_u64(pages_most, UINT32_MAX - 1)};
+                                         .pages_most = (uint32_t)gnn_min_u64(pages_most, UINT32_MAX - 1),
+                                         .new_memory = config->loader == DISKGNN_LOADER_COPIES};
 }
 
 static struct diskgnn_rows rows_of(const struct gnn_env *env, const struct diskgnn_config *config)
@@ -175,6 +176,8 @@ static void add_training(struct gnn_memory_plan *plan, const struct diskgnn_conf
     add_in_flight(plan, "address tables", "diskgnn.queue, --batch or --fanout", slots.tables, most->table_bytes);
     add(plan, 1 << TRAIN, "pages of the disk cache", "diskgnn.ring_entries or diskgnn.rings",
         diskgnn_pages_bytes(&pages));
+    if (config->loader == DISKGNN_LOADER_COPIES)
+        add(plan, 1 << TRAIN, "a chunk and its clone", "diskgnn.loader", 2 * diskgnn_chunk_step(most));
     add_inputs(plan, config, &slots, most);
     add_caches(plan, most, caches);
 }

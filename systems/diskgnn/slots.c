@@ -184,6 +184,18 @@ static enum gnn_status open_inputs(struct diskgnn *s, struct gnn_err *err)
     return GNN_OK;
 }
 
+static enum gnn_status open_chunk_memory(struct diskgnn *s, struct gnn_err *err)
+{
+    void *memory = NULL;
+    if (s->config->loader != DISKGNN_LOADER_COPIES)
+        return GNN_OK;
+    s->chunk_step_bytes = diskgnn_chunk_step(&s->most);
+    GNN_TRY(gnn_mem_alloc(s->env->world, "diskgnn chunk and clone", 2 * s->chunk_step_bytes, GNN_MEM_FEATURES, &memory,
+                          err));
+    s->chunk_memory = memory;
+    return GNN_OK;
+}
+
 static enum gnn_status open_readers(struct diskgnn *s, struct gnn_err *err)
 {
     const struct diskgnn_config *const config = s->config;
@@ -194,6 +206,7 @@ static enum gnn_status open_readers(struct diskgnn *s, struct gnn_err *err)
         .short_reads = GNN_SHORT_RESUMES,
     };
     GNN_TRY(diskgnn_pages_open(s->env, &pages, &s->pages, err));
+    GNN_TRY(open_chunk_memory(s, err));
     return config->chunk_request > 0 ? gnn_ring_reads_open(s->env->world, &chunk, &s->chunk_reads, err) : GNN_OK;
 }
 
@@ -225,6 +238,7 @@ void diskgnn_slots_close(struct diskgnn *s)
         gnn_staging_free(s->env, s->partials[i].rows);
     for (uint32_t i = 0; s->graphs != NULL && i < s->slots.graphs; i++)
         gnn_train_input_close(&s->graphs[i].input);
+    gnn_mem_free(world, s->chunk_memory);
     gnn_mem_free(world, s->list_memory);
     gnn_mem_free(world, s->table_memory);
     gnn_mem_free(world, s->graph_memory);
@@ -234,6 +248,7 @@ void diskgnn_slots_close(struct diskgnn *s)
     free(s->graphs);
     close_caches(s);
     s->pages = NULL;
+    s->chunk_memory = NULL;
     s->list_memory = s->table_memory = s->graph_memory = NULL;
     s->inputs = NULL;
     s->partials = NULL;

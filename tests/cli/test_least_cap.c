@@ -64,6 +64,7 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "diskgnn", "--set", "diskgnn.samplers=2"},
         {"--system", "diskgnn", "--set", "diskgnn.samplers=2", "--set", "diskgnn.segment=4", "--set",
          "diskgnn.disk_rows=2000", "--set", "diskgnn.ring_entries=16"},
+        {"--system", "diskgnn", "--set", "diskgnn.samplers=2", "--set", "diskgnn.loader=copies"},
         {"--system", "diskgnn", "--set", "diskgnn.samplers=2", "--sample-only"},
         {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--set", "mariusgnn.edges=in"},
         {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--set", "mariusgnn.policy=replace"},

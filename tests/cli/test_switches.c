@@ -206,6 +206,8 @@ static const struct switch_case cases[] = {
     {"diskgnn.prepare_dir", "/tmp", NULL, {NULL}}, /* a place */
     {"diskgnn.io", "buffered", "wall_ns", {NULL}},
     {"diskgnn.meta_io", "buffered", "wall_ns", {NULL}},
+    {"diskgnn.drop_cache", "true", "wall_ns", {"--epochs", "2", "--set", "diskgnn.meta_io=buffered"}},
+    {"diskgnn.loader", "copies", "wall_ns", {NULL}},
     {"diskgnn.pipeline", "false", "stage.sequential", {NULL}},
     {"diskgnn.table_stage", "true", "stage.table", {NULL}},
     {"diskgnn.queue", "1", "wall_ns", {NULL}},

@@ -134,10 +134,12 @@ static void test_every_row_comes_from_one_level(void **state)
 static void test_rows_reach_a_device(void **state)
 {
     (void)state;
-    const char *const *const assemblies[] = {
-        OPTIONS("io=buffered", "assembly=stream"), OPTIONS("io=buffered", "assembly=kernel"),
-        OPTIONS("io=buffered", "assembly=scatter"), OPTIONS("io=buffered", "assembly=kernel", "transfer=blocking"),
-        OPTIONS("io=buffered", "assembly=kernel", "pipeline=false")};
+    const char *const *const assemblies[] = {OPTIONS("io=buffered", "assembly=stream"),
+                                             OPTIONS("io=buffered", "assembly=kernel"),
+                                             OPTIONS("io=buffered", "assembly=scatter"),
+                                             OPTIONS("io=buffered", "assembly=kernel", "transfer=blocking"),
+                                             OPTIONS("io=buffered", "assembly=kernel", "pipeline=false"),
+                                             OPTIONS("io=buffered", "assembly=scatter", "loader=copies")};
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     for (size_t s = 0; s < STORES; s++)
@@ -168,6 +170,7 @@ static void test_rows_of_every_width_come_back(void **state)
         OPTIONS("io=buffered", "segment=3", "disk_rows=100", "page=512", "chunk_request=4K", "chunk_depth=3"),
         OPTIONS("segment=4", "disk_rows=100", "rings=3", "ring_entries=2", "submit=1"),
         OPTIONS("segment=2", "disk_rows=100", "meta_io=buffered", "chunk_request=8K"),
+        OPTIONS("segment=3", "disk_rows=100", "loader=copies"),
     };
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
         struct train_graph_config config = usual;
@@ -175,7 +178,7 @@ static void test_rows_of_every_width_come_back(void **state)
         config.dim = dims[d];
         config.nodes = 500;
         fixture_open(&f, .graph = &config);
-        for (size_t v = 0; v < (f.direct ? 4U : 2U); v++) {
+        for (size_t v = 0; v < (f.direct ? 5U : 2U); v++) {
             struct train_run run;
             open_run(&run, &f, variants[v]);
             for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
@@ -327,9 +330,12 @@ static void test_the_pipeline_trains_what_the_sequence_trains(void **state)
 {
     (void)state;
     static struct trace sequence, pipeline;
-    const char *const *const variants[] = {OPTIONS("queue=1"), OPTIONS("queue=5", "table_stage=true"),
+    const char *const *const variants[] = {OPTIONS("queue=1"),
+                                           OPTIONS("queue=5", "table_stage=true"),
                                            OPTIONS("segment=3", "disk_rows=50", "rings=2"),
-                                           OPTIONS("meta_io=buffered")};
+                                           OPTIONS("meta_io=buffered", "drop_cache=true"),
+                                           OPTIONS("loader=copies", "rings=3"),
+                                           OPTIONS("loader=copies", "segment=3", "disk_rows=50", "chunk_request=4K")};
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     run_trace(&f, OPTIONS("pipeline=false"), false, &sequence);

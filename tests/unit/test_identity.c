@@ -117,11 +117,33 @@ static void profile_and_costs_count(void **state)
     assert_int_not_equal(gnn_run_identity(&config, GNN_IDENTITY_RUN, text, &err), GNN_OK);
 }
 
+static void set_system(struct gnn_run_config *config, const char *text)
+{
+    config->set_count = 1;
+    (void)snprintf(config->sets[0], sizeof config->sets[0], "%s", text);
+}
+
+/* An option that was added later counts only if it is not at its default. */
+static void added_options_count_if_they_are_set(void **state)
+{
+    struct gnn_run_config config = plain("papers100m", "simulated");
+    (void)state;
+    set(&config, "system", "diskgnn");
+    const struct identity before = of(&config);
+    set_system(&config, "diskgnn.loader=in_place");
+    assert_true(same(&config, before));
+    set_system(&config, "diskgnn.loader=copies");
+    assert_false(same(&config, before));
+    set_system(&config, "diskgnn.table_stage=true"); /* an older one */
+    assert_false(same(&config, before));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_computed_graph_is_its_options, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(profile_and_costs_count, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(added_options_count_if_they_are_set, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
