@@ -3,7 +3,9 @@
 
 #include <assert.h>
 
-static const uint64_t placement_seed = UINT64_C(0x6d6172697573); /* one placement for all runs */
+/* Of a sequence of placements, one for each seed of a run. */
+static const uint64_t placement_seed = UINT64_C(0x6d6172697573);
+static const uint64_t first_seed = 1; /* has the sequence's number 0 */
 
 /* Writes the training nodes, then the others ascending; returns how many training nodes come first. */
 static uint32_t list_training_first(const struct gnn_dataset *d, gnn_node *list)
@@ -29,7 +31,8 @@ void marius_number(const struct gnn_env *env, bool training_first, gnn_node *new
     else
         for (gnn_node v = 0; v < d->node_count; v++)
             new_to_old[v] = v;
-    gnn_epoch_order(placement_seed, 0, new_to_old + fixed, d->node_count - fixed, new_to_old + fixed);
+    gnn_epoch_order(placement_seed, env->workload->seed - first_seed, new_to_old + fixed, d->node_count - fixed,
+                    new_to_old + fixed);
     gnn_charge(env->world, GNN_WORK_TABLE_ENTRY, d->node_count);
 }
 

@@ -267,7 +267,7 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
     return check_size(job, store->edges, gnn_round_up(gnn_max_u64(edge_bytes, 1), GNN_PAGE_BYTES), err);
 }
 
-/* Without a graph the order is drawn anew: it depends on nothing but how many nodes there are. */
+/* Without a graph the order is drawn anew: it depends on nothing but the seed and how many nodes there are. */
 static enum gnn_status open_numbering(struct job *job, struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
@@ -359,8 +359,8 @@ static void begin_job(const struct gnn_env *env, const struct marius_store_confi
                                    .training_first = config->training_first,
                                    .rows = marius_partition_rows(d->node_count, config->partitions)};
     store->slot_bytes = marius_slot_bytes(store->rows, d->row_bytes);
-    (void)snprintf(store->prepared.dir, sizeof store->prepared.dir, "%s/mariusgnn-%s-p%" PRIu32 "-%.12s", d->dir,
-                   config->training_first ? "training" : "random", config->partitions,
+    (void)snprintf(store->prepared.dir, sizeof store->prepared.dir, "%s/mariusgnn-%s-s%" PRIu64 "-p%" PRIu32 "-%.12s",
+                   d->dir, config->training_first ? "training" : "random", env->workload->seed, config->partitions,
                    d->digest[0] != '\0' ? d->digest : "unnamed");
     *job = (struct job){.env = env, .config = config, .store = store};
     (void)snprintf(job->features, sizeof job->features, "features-d%" PRIu32, d->dim);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The prepared store: the graph cut into partitions of nodes (MariusGNN, EuroSys 2023, section 3). Its directory is
- * <dataset>/mariusgnn-<placement>-p<p>-<digest>/.
+ * <dataset>/mariusgnn-<placement>-s<seed>-p<p>-<digest>/.
  *
  *   `order`            New ID -> old ID, uint32 (N).
  *   `edges`            (source, destination) in new IDs, 2 x uint32 each, by bucket. Padded to a page.
@@ -14,7 +14,7 @@
  * Node v of the new numbering is row v mod P of partition v div P, P = ceil(N / p). Bucket (i, j), number i p + j, has
  * the edges from partition i into partition j, in the dataset's order. So a node's neighbours from one partition keep
  * that order, too. With placement=training, training node t of the dataset's list is t, and all others follow at random
- * (section 5.2). With random, all are at random. One placement serves all runs, with any seed.
+ * (section 5.2). With random, all are at random. Each seed of a run has its own placement.
  *
  * Links need triples. They need order, edges and buckets only with an encoder, and they have no features. With every
  * partition in memory, their training edges come from the dataset unchanged, and triples are not made. */

@@ -400,6 +400,29 @@ static void test_reads_and_writes_have_their_closed_forms(void **state)
     }
 }
 
+/* The released code's timer leaves out what is read before the first state and written after the last. */
+static void test_times_add_up_to_the_epoch(void **state)
+{
+    char dir[DATA_PATH];
+    struct fixture f;
+    struct link_run run;
+    link_graph_import(&usual, *state, dir);
+    fixture_open(&f, .scratch = true, .simulated = true);
+    start(&run, &f, dir, OPTIONS(COMET, "io=buffered", "keep=false"));
+    must(link_run_open(&run), &run.err);
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        const uint64_t start_ns = gnn_now_ns(f.world);
+        must(link_run_epoch(&run, epoch), &run.err);
+        const uint64_t epoch_ns = gnn_now_ns(f.world) - start_ns;
+        const uint64_t fill_ns = link_run_figure(&run, "fill_ns"), sync_ns = link_run_figure(&run, "sync_ns");
+        assert_true(fill_ns > 0);
+        assert_true(sync_ns > 0);
+        assert_int_equal(link_run_figure(&run, "timed_ns"), epoch_ns - fill_ns - sync_ns);
+    }
+    link_run_close(&run);
+    fixture_close(&f);
+}
+
 /* ---- what changes nothing but time ---- */
 
 static void test_switches_of_speed_change_no_loss(void **state)
@@ -828,7 +851,8 @@ static void test_a_preparation_waits_for_another(void **state)
     fixture_open(&f, .scratch = true);
     start(&run, &f, dir, OPTIONS(COMET, "io=buffered"));
     struct opener opener = {.run = &run};
-    (void)snprintf(path, sizeof path, "%s/mariusgnn-random-p8-%.12s", dir, run.dataset->digest);
+    (void)snprintf(path, sizeof path, "%s/mariusgnn-random-s%" PRIu64 "-p8-%.12s", dir, run.workload.seed,
+                   run.dataset->digest);
     must(gnn_dir_make(f.world, path, &f.err), &f.err);
     (void)snprintf(path + strlen(path), sizeof path - strlen(path), "/lock");
     must(gnn_file_open(f.world, path, GNN_OPEN_WRITE, &lock, &f.err), &f.err);
@@ -853,6 +877,7 @@ int main(void)
         WITH_DIRECTORY(test_out_of_memory_it_is_a_plain_loop),
         WITH_DIRECTORY(test_only_resident_nodes_are_seen),
         WITH_DIRECTORY(test_reads_and_writes_have_their_closed_forms),
+        WITH_DIRECTORY(test_times_add_up_to_the_epoch),
         WITH_DIRECTORY(test_switches_of_speed_change_no_loss),
         WITH_DIRECTORY(test_both_worlds_draw_the_same),
         WITH_DIRECTORY(test_a_rate_of_0_leaves_every_vector),

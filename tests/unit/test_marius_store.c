@@ -137,6 +137,37 @@ static void test_edges_and_rows_lie_where_they_belong(void **state)
     }
 }
 
+/* Seed 1 has the placement that every run had before placements depended on the seed; each other seed has its own. */
+static void test_each_seed_has_its_placement(void **state)
+{
+    (void)state;
+    enum { SEEDS = 4, P = 8 };
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    const uint32_t nodes = f.graph.dataset.node_count;
+    gnn_node *const orders = calloc((size_t)SEEDS * nodes, sizeof *orders);
+    gnn_node *const expected = malloc(nodes * sizeof *expected);
+    assert_true(orders != NULL && expected != NULL);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        gnn_node *const order = orders + seed * nodes;
+        struct marius_store store;
+        f.workload.seed = seed;
+        open_store(&f, P, false, &store);
+        assert_true(store.prepared.written_bytes > 0); /* into a directory of its own */
+        memcpy(order, store.new_to_old, nodes * sizeof *order);
+        marius_store_close(f.world, &store);
+        for (uint64_t other = 0; other < seed; other++)
+            assert_memory_not_equal(order, orders + other * nodes, nodes * sizeof *order);
+    }
+    for (gnn_node v = 0; v < nodes; v++)
+        expected[v] = v;
+    gnn_epoch_order(UINT64_C(0x6d6172697573), 0, expected, nodes, expected);
+    assert_memory_equal(orders + nodes, expected, nodes * sizeof *expected);
+    free(expected);
+    free(orders);
+    fixture_close(&f);
+}
+
 /* Whatever fits the window, the files have the same bytes: one window of everything, ranges of many buckets, of one. */
 static void test_scattering_in_ranges_gives_the_same_files(void **state)
 {
@@ -731,6 +762,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges_and_rows_lie_where_they_belong),
+        cmocka_unit_test(test_each_seed_has_its_placement),
         cmocka_unit_test(test_scattering_in_ranges_gives_the_same_files),
         cmocka_unit_test(test_damaged_files_are_refused),
         cmocka_unit_test(test_a_version_is_the_number_of_a_magic),
