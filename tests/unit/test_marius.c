@@ -241,6 +241,59 @@ static void test_reads_are_the_partitions_that_change(void **state)
     fixture_close(&f);
 }
 
+/* The released code's timer leaves out what is read before the first state. */
+static void test_times_add_up_to_the_epoch(void **state)
+{
+    (void)state;
+    const char *const *const cases[] = {
+        OPTIONS("partitions=15", "capacity=6", "policy=training-first", "keep=false"),
+        OPTIONS("partitions=15", "capacity=6", "policy=replace", "keep=false", "prefetch=false"),
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fixture f;
+        struct train_run run;
+        fixture_open(&f, .graph = &usual, .simulated = true);
+        start(&run, &f, cases[c]);
+        const uint64_t start_ns = gnn_now_ns(f.world);
+        must_run(train_run_epoch(&run, 0), &run);
+        const uint64_t epoch_ns = gnn_now_ns(f.world) - start_ns, fill_ns = train_run_extra(&run, "fill_ns");
+        assert_true(fill_ns > 0);
+        assert_int_equal(train_run_extra(&run, "sync_ns"), 0);
+        assert_int_equal(train_run_extra(&run, "timed_ns"), epoch_ns - fill_ns);
+        train_run_close(&run);
+        fixture_close(&f);
+    }
+}
+
+/* With a bucket that has most edges, the plan holds the state that draws it, however rarely it is drawn. */
+static void test_a_fat_bucket_is_planned_for(void **state)
+{
+    (void)state;
+    enum { P = 15, FAT = 10000 };
+    struct fixture f;
+    struct train_run run;
+    fixture_open(&f, .graph = &usual, .simulated = true);
+    start(&run, &f, OPTIONS("partitions=15", "policy=training-first"));
+    const struct marius *const m = run.state;
+    struct marius_config config = *m->config;
+    struct marius_store store = m->store;
+    struct marius_sizes sizes;
+    struct gnn_memory_plan plan;
+    uint64_t start_of[P * P + 1] = {0};
+    assert_true(m->store.training_first && m->sizes.training + 10 < P); /* drawn in one of twelve epochs */
+    config.capacity = m->sizes.training + 1; /* one other partition of the rest is resident */
+    store.bucket_start = start_of;
+    for (uint32_t b = P - 1; b < P * P; b++) /* bucket (0, P - 1) */
+        start_of[b + 1] = FAT;
+    gnn_plan_begin(&plan, &run.env);
+    must_run(marius_size(&config, &store, &m->degrees, &sizes, &plan, &run.err), &run);
+    assert_int_equal(sizes.capacity, config.capacity);
+    assert_true(sizes.resident_edges >= FAT);
+    assert_true(sizes.resident_edges < 2 * FAT);
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
 /* The fallback: l - c_l + 1 states, every partition read once an epoch, buckets that stay are not read again. */
 static void test_replacement_reads_every_partition_once(void **state)
 {
@@ -540,6 +593,8 @@ int main(void)
         cmocka_unit_test(test_both_worlds_draw_the_same),
         cmocka_unit_test(test_reads_are_the_partitions_that_change),
         cmocka_unit_test(test_replacement_reads_every_partition_once),
+        cmocka_unit_test(test_times_add_up_to_the_epoch),
+        cmocka_unit_test(test_a_fat_bucket_is_planned_for),
         cmocka_unit_test(test_part_of_an_epoch_stops_at_its_batches),
         cmocka_unit_test(test_memory_is_partitions_and_edges),
         cmocka_unit_test(test_the_capacity_fills_the_cap),

@@ -170,6 +170,43 @@ static void test_orders_are_random_and_repeat(void **state)
     fresh_close(&f);
 }
 
+/* The place through which the units outside pass first is drawn: each of three as often as the others, to five standard
+ * deviations. */
+static void test_any_place_rotates_first(void **state)
+{
+    enum { UNITS = 9, PLACES = 3, DRAWS = 1200 }; /* a third of 1200 in the mean, sd 16 */
+    struct fresh f;
+    uint32_t rotated[PLACES] = {0};
+    fresh_open(&f, state, 21);
+    for (uint32_t d = 0; d < DRAWS; d++) {
+        struct marius_order order;
+        must(marius_order_beta(f.world, &f.rng, UNITS, PLACES, &order, &f.err), &f.err);
+        rotated[marius_order_swapped(&order, 0)]++;
+        marius_order_close(f.world, &order);
+    }
+    for (uint32_t i = 0; i < PLACES; i++)
+        assert_in_range(rotated[i], 400 - 80, 400 + 80);
+    fresh_close(&f);
+}
+
+/* Orders of recorded runs: the states of five units in two places, as one seed gives them. */
+static void test_a_seed_keeps_its_order(void **state)
+{
+    static const uint32_t expected[][2] = {{1, 0}, {2, 0}, {4, 0}, {3, 0}, {3, 1},
+                                           {3, 2}, {3, 4}, {1, 4}, {1, 2}, {4, 2}};
+    struct fresh f;
+    struct marius_order order;
+    fresh_open(&f, state, 22);
+    f.rng = gnn_rng_at(7);
+    must(marius_order_beta(f.world, &f.rng, 5, 2, &order, &f.err), &f.err);
+    assert_int_equal(order.states, sizeof expected / sizeof *expected);
+    for (uint32_t s = 0; s < order.states; s++)
+        for (uint32_t i = 0; i < 2; i++)
+            assert_int_equal(marius_order_partition(&order, s, i), expected[s][i]);
+    marius_order_close(f.world, &order);
+    fresh_close(&f);
+}
+
 /* Whether the partition is resident in the state. */
 static bool holds(const struct marius_order *order, uint32_t state, uint32_t partition)
 {
@@ -550,6 +587,8 @@ int main(void)
         cmocka_unit_test(test_two_places_bring_each_pair_together_once),
         cmocka_unit_test(test_comet_swaps_groups_and_meets_all_pairs),
         cmocka_unit_test(test_orders_are_random_and_repeat),
+        cmocka_unit_test(test_any_place_rotates_first),
+        cmocka_unit_test(test_a_seed_keeps_its_order),
         cmocka_unit_test(test_states_bring_in_what_the_volume_says),
         cmocka_unit_test(test_deferred_assignment_balances_the_examples),
         cmocka_unit_test(test_bias_has_the_values_of_its_definition),
