@@ -226,6 +226,7 @@ static void golden_times(void **state)
         {{MARIUS, RELEASED}, "9ce748e521213d5d", 30005162, 0, 89},
         {{MARIUS, RELEASED, "--sample-only"}, "9ce748e521213d5d", 21153438, 0, 38},
         {{MARIUS, RELEASED, "--sample-only", SET("mariusgnn.sampling=team")}, "9ce748e521213d5d", 21746495, 0, 38},
+        {{MARIUS, RELEASED, "--sample-only", SET("mariusgnn.policy=memory")}, "5e53bea3c7e3cea5", 9734810, 0, 25},
         {{MARIUS, RELEASED, SET("mariusgnn.keep=false")}, "9ce748e521213d5d", 30685162, 0, 89},
         {{MARIUS, SET("mariusgnn.loaders=1")}, "9ce748e521213d5d", 11068741, 0, 89},
         {{MARIUS, SET("mariusgnn.copied_ids=released")}, "9ce748e521213d5d", 9734754, 0, 89},
