@@ -21,8 +21,10 @@
 /* The command's own options; those of generating and importing are in their tables. */
 struct prepare_config {
     char data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX], from[GNN_TEXT_MAX], split[GNN_TEXT_MAX], recipe[GNN_TEXT_MAX];
-    uint32_t format, scale_divisor;
-    bool check, quick, add_checksums, quiet;
+    char edges[GNN_TEXT_MAX], features[GNN_TEXT_MAX], labels[GNN_TEXT_MAX];
+    uint64_t raw_rows;
+    uint32_t format, scale_divisor, raw_dim, labelled;
+    bool split_by_id, check, quick, add_checksums, quiet;
 };
 
 #define OPTION(...) GNN_OPTION(prepare_config, __VA_ARGS__)
@@ -39,7 +41,24 @@ static const struct gnn_option prepare_table[] = {
     OPTION("from", TEXT, from, "", .unit = "DIR|FILE", .help = "Directory or file to import"),
     OPTION("format", CHOICE, format, "ogb", .choices = gnn_import_formats,
            .help = "Format of the input: NumPy directory, SNAP edge list, or triples of a knowledge graph"),
-    OPTION("split", TEXT, split, "", .unit = "SUBDIR", .help = "Subdirectory of --from that holds the splits"),
+    OPTION("split", TEXT, split, "", .unit = "SUBDIR|FILE",
+           .help = "Subdirectory of --from that holds the splits, or a dictionary of torch.save"),
+    OPTION("split-by-id", BOOL, split_by_id, "no",
+           .help = "Assign splits in the order of the IDs: the first share of the nodes trains, the next ones validate "
+                   "and test"),
+    OPTION("edges", TEXT, edges, "", .unit = "FILE|DIR",
+           .help = "Edges of an import from arrays, if they have another name or another directory. A path, or a path "
+                   "below --from."),
+    OPTION("features", TEXT, features, "", .unit = "FILE",
+           .help = "Features of an import from arrays, likewise; none = ignore them"),
+    OPTION("labels", TEXT, labels, "", .unit = "FILE",
+           .help = "Labels of an import from arrays, likewise; none = ignore them"),
+    OPTION("labelled", U32, labelled, "0", .unit = "nodes", .min = 0, .max = GNN_NODE_NONE - 1,
+           .help = "Only the first nodes have labels, this many; 0 = all"),
+    OPTION("raw-rows", U64, raw_rows, "0", .unit = "rows", .min = 0, .max = GNN_NODE_NONE - 1,
+           .help = "Rows of features and labels without a NumPy header, which hold float32 (IGB-large, IGB260M)"),
+    OPTION("raw-dim", U32, raw_dim, "0", .unit = "floats", .min = 0, .max = GNN_DIM_MAX,
+           .help = "Width of features without a NumPy header"),
     OPTION("check", BOOL, check, "no",
            .help = "Verify checksums and invariants of the named dataset; change nothing"),
     OPTION("quick", BOOL, quick, "no", .help = "Check only meta and file sizes, with --check"),
@@ -61,6 +80,21 @@ struct request {
     char out_dir[GNN_TEXT_MAX * 2];
 };
 
+static bool is_of_import(const char *name)
+{
+    static const char *const names[] = {"format", "split",    "split-by-id", "edges",   "features",
+                                        "labels", "labelled", "raw-rows",    "raw-dim", NULL};
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *if_given(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
 static enum gnn_status take_option(struct gnn_args *args, struct request *r, struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, gnn_import_table, NULL};
@@ -69,7 +103,7 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
     bool known, imports;
     GNN_TRY(gnn_args_set(args, prepare_table, &r->config, &known, err));
     if (known) {
-        if (strcmp(args->name, "format") == 0 || strcmp(args->name, "split") == 0)
+        if (is_of_import(args->name))
             (void)snprintf(r->for_import, sizeof r->for_import, "%s", args->name);
         if (strcmp(args->name, "scale") == 0 || strcmp(args->name, "recipe") == 0)
             (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
@@ -227,8 +261,15 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
     if (r->config.from[0] != '\0') {
         const struct gnn_import_source source = {.format = (enum gnn_import_format)r->config.format,
                                                  .from = r->config.from,
-                                                 .split = r->config.split[0] == '\0' ? NULL : r->config.split,
-                                                 .name = r->name};
+                                                 .split = if_given(r->config.split),
+                                                 .name = r->name,
+                                                 .edges = if_given(r->config.edges),
+                                                 .features = if_given(r->config.features),
+                                                 .labels = if_given(r->config.labels),
+                                                 .raw_rows = r->config.raw_rows,
+                                                 .raw_dim = r->config.raw_dim,
+                                                 .labelled = r->config.labelled,
+                                                 .split_by_id = r->config.split_by_id};
         return gnn_prepare_import(&source, &r->import, &job, err);
     }
     if (r->config.recipe[0] != '\0')

@@ -5,6 +5,7 @@
  *          where they do not fit; offsets, labels, splits and features are streamed
  * Disk     the dataset, and 8 B for each edge that does not fit into memory, given back while the lists are written */
 #include "harness/dataset/commit.h"
+#include "harness/dataset/find_places.h"
 #include "harness/dataset/import_parts.h"
 
 #include "harness/base/log.h"
@@ -82,6 +83,28 @@ static bool is_later_default(const struct gnn_option *option, const char *value)
     return false;
 }
 
+/* Adds what was given and changes the result. */
+static void describe_source(const struct gnn_import_source *source, struct gnn_meta *meta)
+{
+    const struct {
+        const char *key, *value;
+    } texts[] = {
+        {"split", source->split}, {"edges", source->edges}, {"features", source->features}, {"labels", source->labels}};
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {{"raw_rows", source->raw_rows},
+                   {"raw_dim", source->raw_dim},
+                   {"labelled", source->labelled},
+                   {"split_by_id", source->split_by_id}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].value != NULL)
+            gnn_meta_add_param(meta, texts[i].key, "%s", texts[i].value);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value != 0)
+            gnn_meta_add_param(meta, numbers[i].key, "%" PRIu64, numbers[i].value);
+}
+
 static void describe(struct gnn_importer *importer, const struct gnn_node_files *files)
 {
     struct gnn_meta *meta = &importer->meta;
@@ -97,8 +120,7 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
     gnn_text_make_plain(meta->origin);
     for (char *line = meta->origin; (line = strchr(line, '\n')) != NULL;)
         *line = '?';
-    if (source->split != NULL)
-        gnn_meta_add_param(meta, "split", "%s", source->split);
+    describe_source(source, meta);
     for (const struct gnn_option *option = gnn_import_table; option->name != NULL; option++) {
         char value[64];
         if (strcmp(option->name, "memory") == 0 || strcmp(option->name, "id_bytes") == 0)
@@ -139,6 +161,33 @@ static enum gnn_status check_triples(const struct gnn_import_source *source, con
     return GNN_OK;
 }
 
+/* The options of arrays go with arrays, and with each other. */
+static enum gnn_status check_arrays(const struct gnn_import_source *source, struct gnn_err *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {{"edges", source->edges != NULL},    {"features", source->features != NULL},
+                   {"labels", source->labels != NULL},  {"raw-rows", source->raw_rows != 0},
+                   {"raw-dim", source->raw_dim != 0},   {"labelled", source->labelled != 0},
+                   {"split-by-id", source->split_by_id}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const char *const value = i == 0 ? source->edges : i == 1 ? source->features : i == 2 ? source->labels : NULL;
+        if (options[i].given && source->format != GNN_IMPORT_OGB)
+            return gnn_fail(err, GNN_EUSAGE, "--%s is for arrays (--format ogb)", options[i].name);
+        if (value != NULL && !gnn_text_is_plain(value))
+            return gnn_fail(err, GNN_EUSAGE, "--%s: the path holds control characters or bytes that are no UTF-8",
+                            options[i].name);
+    }
+    if ((source->raw_rows == 0) != (source->raw_dim == 0))
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--raw-rows N and --raw-dim D go together: the rows and the width of features without a header");
+    if (source->split_by_id && source->split != NULL)
+        return gnn_fail(err, GNN_EUSAGE, "--split %s and --split-by-id: choose one", source->split);
+    return GNN_OK;
+}
+
 static enum gnn_status check_request(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                      struct gnn_err *err)
 {
@@ -155,6 +204,7 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
                         source->from);
     if (source->format == GNN_IMPORT_TRIPLES)
         GNN_TRY(check_triples(source, options, err));
+    GNN_TRY(check_arrays(source, err));
     GNN_TRY(check_name(source, err));
     if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
         return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
@@ -183,6 +233,24 @@ static void tell_random(const struct gnn_importer *importer, const struct gnn_no
                      from, o->train_fraction, o->valid_fraction, o->test_fraction);
 }
 
+/* Says where edges and splits were found if that is not the input itself. */
+static void tell_found(const struct gnn_importer *importer, const struct gnn_node_files *files)
+{
+    const struct gnn_array_files *const a = &files->arrays;
+    const char *const from = importer->source->from;
+    char dir[GNN_OUTPUT_PATH];
+    gnn_container_of(a->edges.path[0], dir);
+    if (importer->arrays != NULL && importer->source->edges == NULL && strcmp(gnn_below(from, dir), "") != 0)
+        gnn_log_info("edges: %s", a->edges.path[0]);
+    if (a->edges.form == GNN_EDGES_CSC)
+        gnn_log_info(
+            "%s holds neighbour lists: list v is read as the sources of the edges to node v (--transpose reads "
+            "it as their targets)",
+            a->edges.path[1]);
+    if (a->split_dir[0] != '\0')
+        gnn_log_info("splits: %s", a->split_dir);
+}
+
 static enum gnn_status import_knowledge_graph(struct gnn_importer *importer, struct gnn_err *err)
 {
     const struct gnn_node_files all = {.labels = true, .dense = true, .train = true};
@@ -203,12 +271,17 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     GNN_NEXT(status, gnn_import_find_nodes(importer, files, err));
     if (status == GNN_OK) {
         describe(importer, files);
+        tell_found(importer, files);
         tell_random(importer, files);
         const uint64_t row_bytes = importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
         status = gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
     }
+    const bool labels_first = files->labels && importer->nodes_known; /* small; they show that a header is wrong */
+    if (labels_first)
+        GNN_NEXT(status, gnn_import_labels(importer, files, err));
     GNN_NEXT(status, gnn_import_topology(importer, err));
-    GNN_NEXT(status, gnn_import_labels(importer, files, err));
+    if (!labels_first)
+        GNN_NEXT(status, gnn_import_labels(importer, files, err));
     GNN_NEXT(status, gnn_import_splits(importer, files, err));
     GNN_NEXT(status, gnn_import_features(importer, files, err));
     GNN_NEXT(status, gnn_dataset_commit(&importer->output, &importer->meta, err));

@@ -18,17 +18,9 @@ enum { TICK_EDGES = 65536, COPY_BUFFER = 262144, COPY_PAIRS = 4096 };
 enum gnn_status gnn_import_open_edges(const struct gnn_import_source *source, bool ignore_columns,
                                       struct gnn_edges **out, struct gnn_err *err)
 {
-    const char *const from = source->from;
     char path[GNN_OUTPUT_PATH];
-    bool npy = false;
-    if (source->format == GNN_IMPORT_OGB) {
-        npy = true;
-        if (!gnn_input_find(from, "edge_index.npy", path))
-            return gnn_fail(err, GNN_ENOENT, "%s has no edge_index.npy (nor edge_index.npy.gz)", from);
-    } else if (!gnn_input_find(from, "edges.txt", path)) {
-        (void)snprintf(path, sizeof path, "%s", from);
-    }
-    GNN_TRY(gnn_edges_open(path, npy, out, err));
+    const char *const list = gnn_input_find(source->from, "edges.txt", path) ? path : source->from;
+    GNN_TRY(gnn_edges_open(list, false, out, err));
     if (ignore_columns)
         gnn_edges_ignore_columns(*out);
     return GNN_OK;
@@ -80,7 +72,11 @@ static enum gnn_status first_pass(struct gnn_edge_reader *r, const char *phase, 
     struct gnn_edges *edges;
     struct gnn_out_file *copy = NULL;
     struct gnn_ticker ticker;
-    GNN_TRY(gnn_import_open_edges(r->importer->source, r->importer->options->ignore_columns, &edges, err));
+    const struct gnn_importer *const importer = r->importer;
+    if (importer->arrays != NULL)
+        GNN_TRY(gnn_edges_open_arrays(&importer->arrays->edges, &edges, err));
+    else
+        GNN_TRY(gnn_import_open_edges(importer->source, importer->options->ignore_columns, &edges, err));
     gnn_ticker_start(&ticker, r->importer->job, phase, gnn_edges_unit(edges), gnn_edges_total(edges));
     enum gnn_status status = GNN_OK;
     r->copied = again && is_pipe(r->importer->source->from);

@@ -19,7 +19,7 @@ struct gnn_edge_reader {
     bool copied;             /* of a pipe: later passes read the copy */
 };
 
-/* Opens the edges of source. */
+/* Opens the edges of a source that is text. */
 GNN_MUST_CHECK enum gnn_status gnn_import_open_edges(const struct gnn_import_source *source, bool ignore_columns,
                                                      struct gnn_edges **out, struct gnn_err *err);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What --from names, and whether its --format takes it: said first, as all that is missing in the wrong input is beside
  * the point. */
+#include "harness/dataset/find_edges.h"
 #include "harness/dataset/import_edges.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,12 +16,13 @@ enum { FORMATS = GNN_IMPORT_TRIPLES + 1 };
 const char *const gnn_import_formats[] = {"ogb", "snap", "triples", NULL};
 
 static const char *const taken[FORMATS] = {
-    [GNN_IMPORT_OGB] = "a directory with edge_index.npy (maybe .gz)",
+    [GNN_IMPORT_OGB] =
+        "a directory with edge_index.npy (maybe .gz), indptr.npy and indices.npy, or a .npz archive of them",
     [GNN_IMPORT_SNAP] = "a text file of two node IDs a line, or a directory with edges.txt (maybe .gz)",
     [GNN_IMPORT_TRIPLES] = "a directory with train.txt, train.tsv (maybe .gz) or train_hrt.npy",
 };
 
-enum kind { KIND_NONE, KIND_DIRECTORY, KIND_FILE, KIND_NUMPY, KIND_OTHER };
+enum kind { KIND_NONE, KIND_DIRECTORY, KIND_FILE, KIND_NUMPY, KIND_ARCHIVE, KIND_OTHER };
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -36,18 +39,31 @@ static enum kind kind_of(const char *path)
         return KIND_DIRECTORY;
     if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
         return KIND_OTHER;
+    if (gnn_input_is_npz(path))
+        return KIND_ARCHIVE;
     return ends_with(path, ".npy") || ends_with(path, ".npy.gz") ? KIND_NUMPY : KIND_FILE;
+}
+
+static bool has_arrays(const char *path)
+{
+    struct gnn_array_files *const files = malloc(sizeof *files);
+    const bool has =
+        files != NULL && gnn_find_edges_in(path, files, NULL) == GNN_OK && files->edges.form != GNN_EDGES_NONE;
+    free(files);
+    return has;
 }
 
 static bool takes(enum gnn_import_format format, const char *path)
 {
     char found[GNN_OUTPUT_PATH];
     const enum kind kind = kind_of(path);
+    if (format == GNN_IMPORT_OGB)
+        return (kind == KIND_DIRECTORY || kind == KIND_ARCHIVE) && has_arrays(path);
     if (kind != KIND_DIRECTORY)
         return format == GNN_IMPORT_SNAP && kind == KIND_FILE;
     if (format == GNN_IMPORT_TRIPLES)
         return gnn_import_has_triples(path);
-    return gnn_input_find(path, format == GNN_IMPORT_OGB ? "edge_index.npy" : "edges.txt", found);
+    return gnn_input_find(path, "edges.txt", found);
 }
 
 /* Writes what to say instead: the directory the file lies in, another format, or both; "" where neither would do. */
@@ -73,11 +89,28 @@ static void suggest(const struct gnn_import_source *source, char *text, size_t t
             }
 }
 
+/* Looks at what --edges names, at the folders below, and at an archive that cannot be read, which is an error of its
+ * own. */
+static enum gnn_status find_below(const struct gnn_import_source *source, bool *found, struct gnn_err *err)
+{
+    struct gnn_array_files *files;
+    const enum kind kind = kind_of(source->from);
+    *found = false;
+    if (kind != KIND_DIRECTORY && kind != KIND_ARCHIVE)
+        return GNN_OK;
+    GNN_NEW(files, 1, err, "names of arrays");
+    const enum gnn_status status = gnn_find_edges(source, files, err);
+    *found = status == GNN_OK && files->edges.form != GNN_EDGES_NONE;
+    free(files);
+    return status;
+}
+
 enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, struct gnn_err *err)
 {
     static const char *const words[] = {[KIND_DIRECTORY] = "a directory without it",
                                         [KIND_FILE] = "a file",
                                         [KIND_NUMPY] = "a NumPy file",
+                                        [KIND_ARCHIVE] = "a NumPy archive without them",
                                         [KIND_OTHER] = "neither a file nor a directory",
                                         [KIND_NONE] = "gone"};
     char instead[128];
@@ -85,11 +118,27 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
     if (access(source->from, R_OK) != 0)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "--from %s: %s; --format %s takes %s",
                         source->from, strerror(errno), format, wanted);
-    if (takes(source->format, source->from))
+    bool found = takes(source->format, source->from);
+    if (!found && source->format == GNN_IMPORT_OGB)
+        GNN_TRY(find_below(source, &found, err));
+    if (found)
         return GNN_OK;
     suggest(source, instead, sizeof instead);
     return gnn_fail(err, GNN_EUSAGE, "--from %s: --format %s takes %s, and this is %s%s", source->from, format, wanted,
                     words[kind_of(source->from)], instead);
+}
+
+static enum gnn_status check_arrays(const struct gnn_import_source *source, struct gnn_err *err)
+{
+    struct gnn_array_files *files;
+    struct gnn_edge_arrays *edges = NULL;
+    GNN_NEW(files, 1, err, "names of arrays");
+    enum gnn_status status = gnn_find_edges(source, files, err);
+    if (status == GNN_OK && files->edges.form != GNN_EDGES_NONE) /* gone since: reading it reports that */
+        status = gnn_edge_arrays_open(&files->edges, &edges, err);
+    gnn_edge_arrays_close(edges);
+    free(files);
+    return status;
 }
 
 enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, const struct gnn_import_options *options,
@@ -97,14 +146,8 @@ enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, c
 {
     char path[GNN_OUTPUT_PATH];
     struct stat info;
-    if (source->format == GNN_IMPORT_OGB) {
-        struct gnn_npy *npy;
-        if (!gnn_input_find(source->from, "edge_index.npy", path))
-            return GNN_OK; /* gone since; reading it says so */
-        GNN_TRY(gnn_npy_open(path, &npy, err));
-        gnn_npy_close(npy);
-        return GNN_OK;
-    }
+    if (source->format == GNN_IMPORT_OGB)
+        return check_arrays(source, err);
     struct gnn_edges *edges;
     const char *const list = gnn_input_find(source->from, "edges.txt", path) ? path : source->from;
     if (stat(list, &info) != 0 || !S_ISREG(info.st_mode))

@@ -2,6 +2,8 @@
 #include "harness/base/log.h"
 #include "harness/base/rng.h"
 #include "harness/dataset/features.h"
+#include "harness/dataset/find_arrays.h"
+#include "harness/dataset/find_edges.h"
 #include "harness/dataset/import_parts.h"
 #include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
@@ -21,26 +23,6 @@ static const char *const split_names[SPLITS] = {"train", "valid", "test"};
 
 /* ---- the files of the input ---- */
 
-static bool find_sparse(const char *from, struct gnn_node_files *f)
-{
-    static const char *const names[] = {"feat_data.npy", "feat_indices.npy", "feat_indptr.npy", "feat_shape.npy"};
-    for (int i = 0; i < 4; i++)
-        if (!gnn_input_find(from, names[i], f->sparse_path[i]))
-            return false;
-    return true;
-}
-
-/* <split>_idx.npy, or OGB's own <split>.csv; each maybe .gz. */
-static void find_splits(const char *dir, struct gnn_node_files *f)
-{
-    for (int i = 0; i < SPLITS; i++) {
-        char npy[32], csv[32];
-        (void)snprintf(npy, sizeof npy, "%s_idx.npy", split_names[i]);
-        (void)snprintf(csv, sizeof csv, "%s.csv", split_names[i]);
-        f->split_present[i] = gnn_input_find(dir, npy, f->split_path[i]) || gnn_input_find(dir, csv, f->split_path[i]);
-    }
-}
-
 /* Every file that tells the number of nodes must tell the same. */
 static enum gnn_status agree_on_nodes(struct gnn_importer *importer, uint64_t nodes, const char *path,
                                       struct gnn_err *err)
@@ -49,39 +31,51 @@ static enum gnn_status agree_on_nodes(struct gnn_importer *importer, uint64_t no
         return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " nodes, expected 1 to %" PRIu32, path, nodes,
                         GNN_NODE_NONE - 1);
     if (importer->nodes_known && nodes != importer->meta.node_count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " rows, expected one for each of the %" PRIu32 " labels", path,
-                        nodes, importer->meta.node_count);
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " rows, expected one for each of the %" PRIu32 " nodes of %s",
+                        path, nodes, importer->meta.node_count, importer->nodes_from);
     importer->meta.node_count = (uint32_t)nodes;
     importer->nodes_known = true;
+    importer->nodes_from = path;
     return GNN_OK;
 }
 
 static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, const char *path, struct gnn_err *err)
 {
-    if (dim == 0 || dim > GNN_DIM_MAX)
-        return gnn_fail(err, GNN_EFORMAT, "%s: features of width %" PRIu64 ", expected 1 to %d", path, dim,
-                        GNN_DIM_MAX);
+    if (dim > GNN_DIM_MAX)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: features of width %" PRIu64 ", expected 1 to %d: save fewer columns, such as the first "
+                        "components of a decomposition, or import random features with --features none --dim D",
+                        path, dim, GNN_DIM_MAX);
+    if (dim == 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: features of width 0, expected 1 to %d", path, GNN_DIM_MAX);
     importer->meta.dims[0] = (uint32_t)dim;
     importer->meta.dim_count = 1;
     return GNN_OK;
 }
 
 /* Takes the node count, and of features the width, from a dense array's header: [N] or [N, 1] labels, [N, dim]. */
-static enum gnn_status probe_dense(struct gnn_importer *importer, const char *path, bool features, struct gnn_err *err)
+static enum gnn_status probe_dense(struct gnn_importer *importer, const char *path, const struct gnn_npy_header *raw,
+                                   bool features, struct gnn_err *err)
 {
     struct gnn_npy *npy;
-    GNN_TRY(gnn_npy_open(path, &npy, err));
+    GNN_TRY(gnn_npy_open_as(path, raw, &npy, err));
     const struct gnn_npy_header header = npy->header;
     gnn_npy_close(npy);
     if (features && header.dim_count != 2)
         return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", path);
     if (!features && (header.dim_count == 0 || (header.dim_count == 2 && header.shape[1] != 1)))
         return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N] or [N, 1]", path);
+    const uint32_t labelled = importer->source->labelled;
+    if (!features && labelled > 0)
+        return header.shape[0] >= labelled
+                   ? GNN_OK
+                   : gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " labels, expected the %" PRIu32 " of --labelled", path,
+                              header.shape[0], labelled);
     GNN_TRY(agree_on_nodes(importer, header.shape[0], path, err));
     return features ? set_dim(importer, header.shape[1], path, err) : GNN_OK;
 }
 
-static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
+static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct gnn_array_files *f, struct gnn_err *err)
 {
     struct gnn_npy *npy;
     int64_t shape[2] = {0, 0};
@@ -96,45 +90,72 @@ static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct 
     return set_dim(importer, shape[1] < 0 ? 0 : (uint64_t)shape[1], f->sparse_path[3], err);
 }
 
+/* Offsets of neighbour lists define the number of nodes, too. */
+static enum gnn_status probe_lists(struct gnn_importer *importer, const struct gnn_edge_files *edges,
+                                   struct gnn_err *err)
+{
+    struct gnn_edge_arrays *arrays;
+    if (edges->form != GNN_EDGES_CSC && edges->form != GNN_EDGES_CSR)
+        return GNN_OK;
+    GNN_TRY(gnn_edge_arrays_open(edges, &arrays, err));
+    const uint64_t nodes = gnn_edge_arrays_nodes(arrays);
+    gnn_edge_arrays_close(arrays);
+    return agree_on_nodes(importer, nodes, edges->path[0], err);
+}
+
+/* Makes sure that every part is there, or may be made up. */
+static enum gnn_status check_parts(const struct gnn_importer *importer, const struct gnn_node_files *f,
+                                   struct gnn_err *err)
+{
+    const char *const from = importer->source->from;
+    const struct gnn_split_file *const split = f->arrays.split;
+    if (!f->train && (split[1].form != GNN_SPLIT_NONE || split[2].form != GNN_SPLIT_NONE))
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s has %s, but neither train_idx.npy nor train.csv: a split needs its training nodes; add "
+                        "them, or remove it to have all splits drawn at random",
+                        from, split[split[1].form != GNN_SPLIT_NONE ? 1 : 2].path);
+    if (!f->labels && importer->options->classes == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no labels: --classes C draws random ones", from);
+    if (!f->dense && !f->sparse && importer->options->dim == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no features: --dim D draws random ones", from);
+    return GNN_OK;
+}
+
+static enum gnn_status probe_parts(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
+{
+    const struct gnn_array_files *const a = &f->arrays;
+    if (f->labels)
+        GNN_TRY(probe_dense(importer, a->label_path, &a->label_raw, false, err));
+    if (f->dense)
+        GNN_TRY(probe_dense(importer, a->feature_path, &a->feature_raw, true, err));
+    else if (f->sparse)
+        GNN_TRY(probe_sparse(importer, a, err));
+    else
+        GNN_TRY(set_dim(importer, importer->options->dim, "--dim", err));
+    GNN_TRY(probe_lists(importer, &a->edges, err));
+    if ((f->dense || f->sparse) && importer->options->dim != 0 && importer->options->dim != importer->meta.dims[0])
+        return gnn_fail(err, GNN_EUSAGE, "%s has features of width %" PRIu32 ": --dim is for inputs without",
+                        importer->source->from, importer->meta.dims[0]);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out, struct gnn_err *err)
 {
-    const struct gnn_import_source *source = importer->source;
-    const struct gnn_import_options *options = importer->options;
+    struct gnn_array_files *const a = &out->arrays;
     *out = (struct gnn_node_files){0};
-    if (source->format == GNN_IMPORT_OGB) {
-        char split_dir[GNN_OUTPUT_PATH];
-        (void)snprintf(split_dir, sizeof split_dir, "%s%s%s", source->from, source->split != NULL ? "/" : "",
-                       source->split != NULL ? source->split : "");
-        out->labels = gnn_input_find(source->from, "node_label.npy", out->label_path);
-        out->dense = gnn_input_find(source->from, "node_feat.npy", out->feature_path);
-        out->sparse = !out->dense && find_sparse(source->from, out);
-        find_splits(split_dir, out);
-        if (source->split == NULL && !out->split_present[0] && (out->split_present[1] || out->split_present[2]))
-            return gnn_fail(err, GNN_ENOENT,
-                            "%s has %s, but neither train_idx.npy nor train.csv: a split needs its training nodes; add "
-                            "them, or remove it to have all splits drawn at random",
-                            source->from, out->split_path[out->split_present[1] ? 1 : 2]);
-        if (source->split != NULL && !out->split_present[0])
-            return gnn_fail(err, GNN_ENOENT, "%s has neither train_idx.npy nor train.csv (nor either with .gz)",
-                            split_dir);
+    if (importer->source->format == GNN_IMPORT_OGB) {
+        GNN_TRY(gnn_find_edges(importer->source, a, err));
+        if (a->edges.form == GNN_EDGES_NONE)
+            return gnn_fail(err, GNN_ENOENT, "%s has no edges any more", importer->source->from);
+        GNN_TRY(gnn_find_node_arrays(importer->source, a, err));
+        importer->arrays = a;
     }
-    out->train = out->split_present[0];
-    if (!out->labels && options->classes == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no labels: --classes C draws random ones", source->from);
-    if (!out->dense && !out->sparse && options->dim == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no features: --dim D draws random ones", source->from);
-    if (out->labels)
-        GNN_TRY(probe_dense(importer, out->label_path, false, err));
-    if (out->dense)
-        GNN_TRY(probe_dense(importer, out->feature_path, true, err));
-    else if (out->sparse)
-        GNN_TRY(probe_sparse(importer, out, err));
-    else
-        GNN_TRY(set_dim(importer, options->dim, "--dim", err));
-    if ((out->dense || out->sparse) && options->dim != 0 && options->dim != importer->meta.dims[0])
-        return gnn_fail(err, GNN_EUSAGE, "%s has features of width %" PRIu32 ": --dim is for inputs without",
-                        source->from, importer->meta.dims[0]);
-    return GNN_OK;
+    out->labels = a->label_path[0] != '\0';
+    out->dense = a->feature_path[0] != '\0';
+    out->sparse = !out->dense && a->sparse_path[0][0] != '\0';
+    out->train = a->split[0].form != GNN_SPLIT_NONE || importer->source->split_by_id;
+    GNN_TRY(check_parts(importer, out, err));
+    return probe_parts(importer, out, err);
 }
 
 /* ---- labels ---- */
@@ -157,7 +178,8 @@ static enum gnn_status check_label(int64_t value, uint64_t node, const struct gn
 static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy, struct gnn_out_file *out,
                                    struct gnn_err *err)
 {
-    const uint64_t nodes = importer->meta.node_count;
+    const uint64_t all = importer->meta.node_count, labelled = importer->source->labelled;
+    const uint64_t nodes = labelled > 0 ? gnn_min_u64(labelled, all) : all;
     int64_t values[GNN_NPY_BATCH];
     int32_t labels[GNN_NPY_BATCH];
     int32_t largest = -1;
@@ -174,7 +196,12 @@ static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy
     if (largest < 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: no node has a label", npy->input->path);
     importer->meta.class_count = importer->options->classes > 0 ? importer->options->classes : (uint32_t)largest + 1;
-    return gnn_npy_expect_end(npy, err);
+    for (uint64_t node = nodes; node < all; node++) {
+        if (node % LOOK_EVERY == 0)
+            GNN_TRY(gnn_job_stopped(importer->job, "labels", err));
+        GNN_TRY(gnn_out_write(out, &(int32_t){-1}, sizeof(int32_t), err));
+    }
+    return labelled > 0 ? GNN_OK : gnn_npy_expect_end(npy, err);
 }
 
 static enum gnn_status draw_labels(struct gnn_importer *importer, struct gnn_out_file *out, struct gnn_err *err)
@@ -199,79 +226,14 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
     struct gnn_out_file *out;
     struct gnn_npy *npy = NULL;
     GNN_TRY(gnn_out_open(&importer->output, "labels", OUT_BUFFER, GNN_OUT_DATASET, &out, err));
-    enum gnn_status status = files->labels ? gnn_npy_open(files->label_path, &npy, err) : GNN_OK;
+    enum gnn_status status =
+        files->labels ? gnn_npy_open_as(files->arrays.label_path, &files->arrays.label_raw, &npy, err) : GNN_OK;
     GNN_NEXT(status, files->labels ? copy_labels(importer, npy, out, err) : draw_labels(importer, out, err));
     gnn_npy_close(npy);
     return gnn_out_end(out, status, &importer->meta, err);
 }
 
 /* ---- splits ---- */
-
-/* Keys are (node << 2 | split): one sort puts all three splits in order beside the labels and shows overlaps. */
-static enum gnn_status add_member(const struct gnn_importer *importer, int64_t node, int split, const char *path,
-                                  struct gnn_sorter *sorter, struct gnn_err *err)
-{
-    if (node < 0 || node >= importer->meta.node_count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: node %" PRId64 ", expected 0 to %" PRIu32, path, node,
-                        importer->meta.node_count - 1);
-    return gnn_sorter_add(sorter, (uint64_t)node << 2 | (uint64_t)split, err);
-}
-
-static enum gnn_status add_npy_split(const struct gnn_importer *importer, const char *path, int split,
-                                     struct gnn_sorter *sorter, struct gnn_err *err)
-{
-    struct gnn_npy *npy;
-    GNN_TRY(gnn_npy_open(path, &npy, err));
-    const uint64_t items = npy->header.items;
-    enum gnn_status status = GNN_OK;
-    for (uint64_t first = 0; status == GNN_OK && first < items; first += GNN_NPY_BATCH) {
-        int64_t nodes[GNN_NPY_BATCH];
-        const uint64_t count = gnn_min_u64(items - first, GNN_NPY_BATCH);
-        status = gnn_job_stopped(importer->job, "splits", err);
-        GNN_NEXT(status, gnn_npy_read_i64(npy, nodes, count, err));
-        for (uint64_t i = 0; status == GNN_OK && i < count; i++)
-            status = add_member(importer, nodes[i], split, path, sorter, err);
-    }
-    GNN_NEXT(status, gnn_npy_expect_end(npy, err));
-    gnn_npy_close(npy);
-    return status;
-}
-
-static enum gnn_status add_csv_split(const struct gnn_importer *importer, const char *path, int split,
-                                     struct gnn_sorter *sorter, struct gnn_err *err)
-{
-    struct gnn_input *input;
-    char line[GNN_INPUT_LINE_MAX];
-    GNN_TRY(gnn_input_open(path, &input, err));
-    enum gnn_status status = GNN_OK;
-    for (bool more = true; status == GNN_OK && more;) {
-        status = input->line % LOOK_EVERY == 0 ? gnn_job_stopped(importer->job, "splits", err) : GNN_OK;
-        GNN_NEXT(status, gnn_input_line(input, line, &more, err));
-        if (status != GNN_OK || !more || line[0] == '\0')
-            continue;
-        char *end;
-        errno = 0;
-        const long long node = strtoll(line, &end, 10);
-        if (errno != 0 || end == line || *end != '\0')
-            status = gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a node ID: '%.60s'", path, input->line, line);
-        else
-            status = add_member(importer, node, split, path, sorter, err);
-    }
-    gnn_input_close(input);
-    return status;
-}
-
-static enum gnn_status add_splits(const struct gnn_importer *importer, const struct gnn_node_files *files,
-                                  struct gnn_sorter *sorter, struct gnn_err *err)
-{
-    for (int i = 0; i < SPLITS; i++) {
-        if (!files->split_present[i])
-            continue;
-        const bool csv = strstr(files->split_path[i], ".csv") != NULL;
-        GNN_TRY((csv ? add_csv_split : add_npy_split)(importer, files->split_path[i], i, sorter, err));
-    }
-    return GNN_OK;
-}
 
 /* Each node on its own: uniform draw u, train if u < a, valid if u < a + b, test if u < a + b + c. */
 static int drawn_split(const struct gnn_import_options *options, uint64_t key, uint64_t node)
@@ -344,7 +306,7 @@ static enum gnn_status write_given(struct gnn_importer *importer, const struct g
 {
     struct gnn_sorter *sorter;
     GNN_TRY(gnn_sorter_open(&importer->output, gnn_import_budget(importer), false, &sorter, err));
-    enum gnn_status status = add_splits(importer, files, sorter, err);
+    enum gnn_status status = gnn_import_split_members(importer, files, sorter, err);
     GNN_NEXT(status, gnn_sorter_finish(sorter, err));
     GNN_NEXT(status, write_sorted(sorter, w, err));
     gnn_sorter_close(sorter);
@@ -416,7 +378,9 @@ static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node,
     double sum = 0;
     for (uint32_t i = 0; i < dim; i++) {
         if (!isfinite(w->row[i]))
-            return gnn_fail(err, GNN_EFORMAT, "%s: feature %" PRIu32 " of node %" PRIu64 " is not a finite number",
+            return gnn_fail(err, GNN_EFORMAT,
+                            "%s: feature %" PRIu32 " of node %" PRIu64
+                            " is not a finite number; numpy.nan_to_num(a) replaces such numbers",
                             w->data->input->path, i, node);
         sum += fabs((double)w->row[i]);
     }
@@ -461,23 +425,31 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
     return finish_row(w, node, err);
 }
 
+/* Turning a matrix in Fortran order takes memory that the sorted edges no longer need. */
+static enum gnn_status open_dense(struct feature_writer *w, const struct gnn_node_files *files, struct gnn_err *err)
+{
+    GNN_TRY(gnn_npy_open_as(files->arrays.feature_path, &files->arrays.feature_raw, &w->data, err));
+    gnn_npy_set_block(w->data, gnn_import_budget(w->importer));
+    return GNN_OK;
+}
+
 static enum gnn_status open_sparse(struct feature_writer *w, const struct gnn_node_files *files, struct gnn_err *err)
 {
     int64_t first = 0;
-    GNN_TRY(gnn_npy_open(files->sparse_path[0], &w->data, err));
-    GNN_TRY(gnn_npy_open(files->sparse_path[1], &w->indices, err));
-    GNN_TRY(gnn_npy_open(files->sparse_path[2], &w->indptr, err));
+    GNN_TRY(gnn_npy_open(files->arrays.sparse_path[0], &w->data, err));
+    GNN_TRY(gnn_npy_open(files->arrays.sparse_path[1], &w->indices, err));
+    GNN_TRY(gnn_npy_open(files->arrays.sparse_path[2], &w->indptr, err));
     const uint64_t values = w->data->header.items, columns = w->indices->header.items;
     const uint64_t offsets = w->indptr->header.items, expected = (uint64_t)w->importer->meta.node_count + 1;
     if (values != columns)
         return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " entries, expected one for each of the %" PRIu64 " values",
-                        files->sparse_path[1], columns, values);
+                        files->arrays.sparse_path[1], columns, values);
     if (offsets != expected)
         return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " entries, expected %" PRIu64 " (rows + 1)",
-                        files->sparse_path[2], offsets, expected);
+                        files->arrays.sparse_path[2], offsets, expected);
     GNN_TRY(gnn_npy_read_i64(w->indptr, &first, 1, err));
     if (first != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: starts at %" PRId64 ", expected 0", files->sparse_path[2], first);
+        return gnn_fail(err, GNN_EFORMAT, "%s: starts at %" PRId64 ", expected 0", files->arrays.sparse_path[2], first);
     return GNN_OK;
 }
 
@@ -528,7 +500,7 @@ enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct 
     gnn_meta_features_name(importer->meta.dims[0], name, sizeof name);
     enum gnn_status status = gnn_out_open(&importer->output, name, OUT_BUFFER, GNN_OUT_DATASET, &w.out, err);
     if (status == GNN_OK && files->dense)
-        status = gnn_npy_open(files->feature_path, &w.data, err);
+        status = open_dense(&w, files, err);
     if (status == GNN_OK && files->sparse)
         status = open_sparse(&w, files, err);
     if (status == GNN_OK) {

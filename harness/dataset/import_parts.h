@@ -4,6 +4,7 @@
 #define GNN_DATASET_IMPORT_PARTS_H
 
 #include "harness/dataset/edge_line.h"
+#include "harness/dataset/array_files.h"
 #include "harness/dataset/output.h"
 #include "harness/graph/knowledge.h"
 
@@ -41,6 +42,8 @@ struct gnn_importer {
     uint64_t generated_first[4];           /* first edge of each of its splits, and the end of the last */
     struct gnn_edge_report report;         /* filled as edges and lists are finished */
     bool nodes_known;                      /* from labels or features; else the largest ID defines the number */
+    const char *nodes_from;                /* file or option that defines it, for messages */
+    const struct gnn_array_files *arrays;  /* of an import from arrays; else NULL */
 };
 
 /* Returns the bytes of memory that the large structures of a step may use. */
@@ -87,16 +90,12 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_knowledge(const struct gnn_registry_e
                                                      const struct gnn_generate_options *options,
                                                      const struct gnn_prepare_job *job, struct gnn_err *err);
 
-/* The node files of the input. gnn_import_find_nodes() finds them before any work, and sets meta's node count and
+/* The files of the input. gnn_import_find_nodes() finds them before any work, and sets meta's node count and
  * widths if they are known. It returns GNN_ENOENT for a missing file, GNN_EUSAGE for options that do not fit the input,
  * or GNN_EFORMAT. */
 struct gnn_node_files {
     bool labels, dense, sparse, train;
-    char label_path[GNN_OUTPUT_PATH];
-    char feature_path[GNN_OUTPUT_PATH];   /* dense */
-    char sparse_path[4][GNN_OUTPUT_PATH]; /* data, indices, indptr, shape */
-    char split_path[3][GNN_OUTPUT_PATH];  /* train, valid, test; "" = missing */
-    bool split_present[3];
+    struct gnn_array_files arrays;
 };
 GNN_MUST_CHECK enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out,
                                                      struct gnn_err *err);
@@ -104,6 +103,11 @@ GNN_MUST_CHECK enum gnn_status gnn_import_labels(struct gnn_importer *importer, 
                                                  struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gnn_node_files *files,
                                                  struct gnn_err *err);
+/* Adds the members of the given splits to the sorter, as (node << 2 | split). Returns GNN_EFORMAT for a node outside
+ * the nodes, or for a file without a list of nodes. */
+GNN_MUST_CHECK enum gnn_status gnn_import_split_members(const struct gnn_importer *importer,
+                                                        const struct gnn_node_files *files, struct gnn_sorter *sorter,
+                                                        struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct gnn_node_files *files,
                                                    struct gnn_err *err);
 

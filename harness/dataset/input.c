@@ -43,6 +43,22 @@ static const char *member_of(const char *path, char archive[GNN_OUTPUT_PATH])
     return NULL;
 }
 
+bool gnn_input_exists(const char *path)
+{
+    char archive[GNN_OUTPUT_PATH];
+    const char *const name = member_of(path, archive);
+    struct gnn_zip *zip = NULL;
+    struct gnn_zip_entry entry;
+    bool found = false;
+    if (name == NULL)
+        return access(path, F_OK) == 0;
+    if (gnn_zip_open(archive, &zip, NULL) != GNN_OK)
+        return false;
+    const bool read = gnn_zip_find(zip, name, &entry, &found, NULL) == GNN_OK;
+    gnn_zip_close(zip);
+    return read && found;
+}
+
 static enum gnn_status open_member(struct gnn_input *input, const char *archive, const char *name, struct gnn_err *err)
 {
     struct gnn_zip_entry entry;

@@ -24,6 +24,9 @@ struct gnn_input {
 /* Writes the path of dir/name, or of dir/name.gz if the former is missing, to path. Returns false if neither exists. */
 bool gnn_input_find(const char *dir, const char *name, char path[GNN_OUTPUT_PATH]);
 
+/* Returns whether the path names something that exists, members of archives included. */
+bool gnn_input_exists(const char *path);
+
 /* Returns whether the path is a file whose name ends in .npz. */
 bool gnn_input_is_npz(const char *path);
 

@@ -151,9 +151,11 @@ static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
     char text[GNN_NPY_HEADER_MAX];
     GNN_TRY(read_whole(npy, fixed, 8, err));
     if (memcmp(fixed, "\x93NUMPY", 6) != 0)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: not a NumPy file: its magic number is missing; numpy.save(path, array) writes one",
-                        npy->input->path);
+        return gnn_fail(
+            err, GNN_EFORMAT,
+            "%s: not a NumPy file: its magic number is missing; --raw-rows N --raw-dim D reads features and labels "
+            "that are float32 numbers alone; numpy.save(path, array) writes one",
+            npy->input->path);
     const unsigned version = fixed[6];
     if (version < 1 || version > 3)
         return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", npy->input->path, version,

@@ -178,11 +178,18 @@ extern const struct gnn_option gnn_import_table[];
 
 struct gnn_import_source {
     enum gnn_import_format format;
-    /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz]; triples: a directory
-     * with train, valid and test, each .txt, .tsv (maybe .gz) or _hrt.npy */
+    /* ogb: A directory or a NumPy archive.
+     * snap: A text file, maybe .gz, or a directory that holds edges.txt[.gz].
+     * triples: A directory with train, valid and test, each .txt, .tsv (maybe .gz) or _hrt.npy. */
     const char *from;
-    const char *split; /* ogb: sub-directory with the splits; NULL = from itself */
+    const char *split; /* ogb: sub-directory or file with the splits; NULL = from itself, or the only one in split */
     const char *name;  /* the dataset's name; NULL = last part of from */
+    /* ogb: files by path, or by path below from; NULL = by their usual names */
+    const char *edges, *features, *labels;
+    uint64_t raw_rows; /* ogb: rows of features and labels that have no header and hold float32; 0 = none has */
+    uint32_t raw_dim;  /* their width */
+    uint32_t labelled; /* ogb: only the first nodes have labels, this many; 0 = all */
+    bool split_by_id;  /* ogb: the first share of the (labelled) nodes trains, the next validates, the next tests */
 };
 
 /* Imports source into job->out_dir. That directory may already have the result of the same options, without neighbour

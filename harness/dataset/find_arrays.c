@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/dataset/find_arrays.h"
+
+#include "harness/dataset/find_places.h"
+#include "harness/dataset/find_splits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const label_names[] = {"node_label", "node_labels", "labels", "label", "y", NULL};
+static const char *const feature_names[] = {"node_feat", "node_feats", "node_features", "features", "feat", "feats",
+                                            "x",         NULL};
+
+/* IGB ships labels of several kinds side by side, such as node_label_19 and node_label_2K. */
+static enum gnn_status label_of_several(struct gnn_finder *f, const char *dir, struct gnn_array_files *out)
+{
+    struct gnn_listing *const kinds = gnn_list_starts(f, dir, "node_label_");
+    if (kinds == NULL)
+        return f->status;
+    if (kinds->count > 1)
+        f->status =
+            gnn_fail(f->err, GNN_EUSAGE, "%s has labels of several kinds: choose with --labels %s/%s or --labels %s/%s",
+                     dir, dir, kinds->name[0], dir, kinds->name[1]);
+    else if (kinds->count == 1)
+        gnn_join(out->label_path, dir, kinds->name[0]);
+    gnn_listing_close(kinds);
+    return f->status;
+}
+
+/* Data, indices, indptr and shape of a matrix in CSR form: with a prefix, or in an archive of SciPy. */
+static bool find_sparse(struct gnn_finder *f, const char *dir, struct gnn_array_files *out)
+{
+    static const char *const parts[] = {"data", "indices", "indptr", "shape"};
+    static const char *const prefixes[] = {"feat_", "attr_", "node_feat_", "feature_", "x_"};
+    static const char *const archives[] = {"node_feat", "features", "feat", "feature", "attr", "x"};
+    char name[64], path[GNN_OUTPUT_PATH];
+    int found = 0;
+    for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes && found < 4; p++)
+        for (found = 0; found < 4; found++) {
+            (void)snprintf(name, sizeof name, "%s%s", prefixes[p], parts[found]);
+            if (!gnn_find_array(f, dir, name, true, out->sparse_path[found]))
+                break;
+        }
+    for (size_t a = 0; a < sizeof archives / sizeof *archives && found < 4; a++) {
+        (void)snprintf(name, sizeof name, "%s.npz", archives[a]);
+        gnn_join(path, dir, name);
+        for (found = 0; found < 4 && gnn_input_is_npz(path); found++)
+            if (!gnn_find_array(f, path, parts[found], false, out->sparse_path[found]))
+                break;
+    }
+    if (found < 4)
+        out->sparse_path[0][0] = '\0';
+    return found == 4;
+}
+
+/* A matrix of SciPy in another form than CSR has its numbers in another order. */
+static enum gnn_status check_sparse(struct gnn_finder *f, const struct gnn_array_files *out)
+{
+    char dir[GNN_OUTPUT_PATH], path[GNN_OUTPUT_PATH], word[4];
+    gnn_container_of(out->sparse_path[0], dir);
+    if (gnn_input_is_npz(dir) && gnn_find_array(f, dir, "format", false, path) && gnn_find_word(f, path, word) &&
+        strcmp(word, "csr") != 0)
+        f->status = gnn_fail(f->err, GNN_EFORMAT,
+                             "%s: a sparse matrix in %s form, expected csr: `python3 -c \"import scipy.sparse as s; "
+                             "s.save_npz('%s', s.load_npz('%s').tocsr())\"` converts it",
+                             dir, word, dir, dir);
+    return f->status;
+}
+
+static enum gnn_status find_labels(struct gnn_finder *f, const struct gnn_import_source *source,
+                                   const struct gnn_places *places, struct gnn_array_files *out)
+{
+    if (source->labels != NULL) {
+        out->label_raw = (struct gnn_npy_header){0};
+        out->label_path[0] = '\0';
+        if (strcmp(source->labels, "none") == 0)
+            return GNN_OK;
+        return gnn_find_named(source->from, "labels", source->labels, out->label_path, f->err);
+    }
+    for (uint32_t i = 0; i < places->count && out->label_path[0] == '\0' && f->status == GNN_OK; i++)
+        if (!gnn_find_role(f, places->dir[i], label_names, out->label_path)) {
+            out->label_path[0] = '\0';
+            GNN_TRY(label_of_several(f, places->dir[i], out));
+        }
+    return f->status;
+}
+
+static enum gnn_status find_features(struct gnn_finder *f, const struct gnn_import_source *source,
+                                     const struct gnn_places *places, struct gnn_array_files *out)
+{
+    bool found = out->feature_path[0] != '\0';
+    if (source->features != NULL) {
+        out->feature_raw = (struct gnn_npy_header){0};
+        out->feature_path[0] = '\0';
+        if (strcmp(source->features, "none") == 0)
+            return GNN_OK;
+        return gnn_find_named(source->from, "features", source->features, out->feature_path, f->err);
+    }
+    for (uint32_t i = 0; i < places->count && !found && f->status == GNN_OK; i++) {
+        found = gnn_find_role(f, places->dir[i], feature_names, out->feature_path);
+        if (!found)
+            out->feature_path[0] = '\0';
+        found = found || find_sparse(f, places->dir[i], out);
+    }
+    return f->status == GNN_OK && out->sparse_path[0][0] != '\0' ? check_sparse(f, out) : f->status;
+}
+
+/* Features and labels without a header have the rows and the width that the options state. */
+static enum gnn_status describe_raw(const struct gnn_import_source *source, struct gnn_array_files *out,
+                                    struct gnn_err *err)
+{
+    if (source->raw_rows == 0)
+        return GNN_OK;
+    bool used = false;
+    if (out->feature_path[0] != '\0' && out->feature_raw.item_bytes == 0 && !gnn_npy_has_magic(out->feature_path)) {
+        out->feature_raw = (struct gnn_npy_header){.kind = 'f',
+                                                   .item_bytes = sizeof(float),
+                                                   .dim_count = 2,
+                                                   .shape = {source->raw_rows, source->raw_dim},
+                                                   .items = gnn_mul_bytes(source->raw_rows, source->raw_dim)};
+        used = true;
+    }
+    if (out->label_path[0] != '\0' && out->label_raw.item_bytes == 0 && !gnn_npy_has_magic(out->label_path)) {
+        const uint64_t rows = source->labelled > 0 ? source->labelled : source->raw_rows;
+        out->label_raw = (struct gnn_npy_header){
+            .kind = 'f', .item_bytes = sizeof(float), .dim_count = 1, .shape = {rows}, .items = rows};
+        used = true;
+    }
+    return used ? GNN_OK
+                : gnn_fail(err, GNN_EUSAGE,
+                           "%s: every array has a header of its own: leave out --raw-rows and --raw-dim", source->from);
+}
+
+enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, struct gnn_array_files *out,
+                                     struct gnn_err *err)
+{
+    struct gnn_finder f = {.err = err};
+    struct gnn_places *places;
+    GNN_NEW(places, 1, err, "places of node arrays");
+    gnn_places_of(source->from, out->edges.path[0], places);
+    enum gnn_status status = find_labels(&f, source, places, out);
+    GNN_NEXT(status, find_features(&f, source, places, out));
+    GNN_NEXT(status, describe_raw(source, out, err));
+    GNN_NEXT(status, gnn_find_splits(source, places, out, err));
+    gnn_places_close(places);
+    return status;
+}

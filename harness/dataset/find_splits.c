@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/dataset/find_splits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SYNONYMS = 4, TRAIN = 0 };
+
+static const char *const synonyms[GNN_FIND_SPLITS][SYNONYMS] = {
+    {"train", "training"}, {"valid", "val", "dev", "validation"}, {"test"}};
+
+/* Endings of the names of arrays. A name alone is too general to be looked for in archives. */
+static const struct {
+    const char *end;
+    enum gnn_split_form form;
+    bool archives;
+} endings[] = {
+    {"_idx", GNN_SPLIT_IDS, true},   {"_index", GNN_SPLIT_IDS, true},  {"_ids", GNN_SPLIT_IDS, true},
+    {"_mask", GNN_SPLIT_MASK, true}, {"_masks", GNN_SPLIT_MASK, true}, {"", GNN_SPLIT_IDS, false},
+};
+
+static bool find_one(struct gnn_finder *f, const char *dir, const char *name, struct gnn_split_file *out)
+{
+    char stem[64];
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        (void)snprintf(stem, sizeof stem, "%s%s", name, endings[e].end);
+        if (gnn_find_array(f, dir, stem, endings[e].archives, out->path)) {
+            out->form = endings[e].form;
+            return true;
+        }
+    }
+    (void)snprintf(stem, sizeof stem, "%s.csv", name);
+    if (f->status == GNN_OK && !gnn_input_is_npz(dir) && gnn_input_find(dir, stem, out->path)) {
+        out->form = GNN_SPLIT_LINES;
+        return true;
+    }
+    return false;
+}
+
+/* A dictionary of splits that torch.save wrote. */
+static bool find_torch(const char *dir, struct gnn_split_file splits[GNN_FIND_SPLITS])
+{
+    static const char *const names[] = {"split_dict.pt", "split_idx.pth", "split_idx.pt", "split_dict.pth"};
+    char path[GNN_OUTPUT_PATH];
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        gnn_join(path, dir, names[n]);
+        if (access(path, F_OK) != 0)
+            continue;
+        for (int i = 0; i < GNN_FIND_SPLITS; i++) {
+            splits[i].form = GNN_SPLIT_TORCH;
+            (void)snprintf(splits[i].path, sizeof splits[i].path, "%s", path);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Returns whether the container has training nodes. Other splits without them are entered, too. */
+static bool find_in(struct gnn_finder *f, const char *dir, struct gnn_split_file splits[GNN_FIND_SPLITS])
+{
+    for (int i = 0; i < GNN_FIND_SPLITS; i++) {
+        splits[i].form = GNN_SPLIT_NONE;
+        for (int s = 0; s < SYNONYMS && synonyms[i][s] != NULL && splits[i].form == GNN_SPLIT_NONE; s++)
+            if (!find_one(f, dir, synonyms[i][s], &splits[i]))
+                splits[i].form = GNN_SPLIT_NONE;
+    }
+    if (f->status == GNN_OK && splits[TRAIN].form == GNN_SPLIT_NONE)
+        (void)find_torch(dir, splits);
+    return f->status == GNN_OK && splits[TRAIN].form != GNN_SPLIT_NONE;
+}
+
+/* The folder, or the file, that --split names: below --from, or as it is. */
+static enum gnn_status find_named(struct gnn_finder *f, const struct gnn_import_source *source,
+                                  struct gnn_array_files *out)
+{
+    char path[GNN_OUTPUT_PATH], container[GNN_OUTPUT_PATH];
+    gnn_container_of(source->from, container);
+    gnn_join(path, gnn_input_is_npz(source->from) ? container : source->from, source->split);
+    if (access(path, F_OK) != 0 && access(source->split, F_OK) == 0)
+        (void)snprintf(path, sizeof path, "%s", source->split);
+    if (access(path, F_OK) == 0 && !gnn_is_container(path)) {
+        for (int i = 0; i < GNN_FIND_SPLITS; i++) {
+            out->split[i].form = GNN_SPLIT_TORCH;
+            (void)snprintf(out->split[i].path, GNN_OUTPUT_PATH, "%s", path);
+        }
+        return GNN_OK;
+    }
+    if (find_in(f, path, out->split) || f->status != GNN_OK)
+        return f->status;
+    return gnn_fail(f->err, GNN_ENOENT,
+                    "%s has neither train_idx.npy nor train.csv (nor either with .gz), nor train_mask.npy or "
+                    "split_dict.pt",
+                    path);
+}
+
+struct candidates {
+    uint32_t count;
+    char option[128]; /* the first two, as values of --split */
+    char first[GNN_OUTPUT_PATH];
+};
+
+/* Looks at dir/split and at the folders in it. `as` is dir's name for --split. */
+static void look_below(struct gnn_finder *f, const char *dir, const char *as, struct candidates *c)
+{
+    char path[GNN_OUTPUT_PATH];
+    struct gnn_split_file splits[GNN_FIND_SPLITS];
+    gnn_join(path, dir, "split");
+    struct gnn_listing *const below = gnn_list_folders(f, path);
+    for (uint32_t i = 0; below != NULL && i <= below->count && f->status == GNN_OK; i++) {
+        const char *const place = i == 0 ? path : below->name[i - 1];
+        if (!find_in(f, place, splits))
+            continue;
+        if (c->count++ == 0)
+            (void)snprintf(c->first, sizeof c->first, "%s", place);
+        const size_t used = strlen(c->option);
+        if (c->count <= 2)
+            (void)snprintf(c->option + used, sizeof c->option - used, "%s--split %s%s", c->count > 1 ? " or " : "", as,
+                           gnn_below(dir, place));
+    }
+    gnn_listing_close(below);
+}
+
+/* Splits in split/KIND next to the arrays or next to their folder, as OGB ships them. */
+static enum gnn_status find_nearby(struct gnn_finder *f, const struct gnn_import_source *source,
+                                   const struct gnn_places *places, struct gnn_array_files *out)
+{
+    struct candidates c = {0};
+    char above[GNN_OUTPUT_PATH];
+    for (uint32_t i = 0; i < places->count && c.count == 0; i++) {
+        look_below(f, places->dir[i], "", &c);
+        gnn_join(above, places->dir[i], "..");
+        if (c.count == 0)
+            look_below(f, above, "../", &c);
+    }
+    GNN_TRY(f->status);
+    if (c.count > 1)
+        return gnn_fail(f->err, GNN_EUSAGE, "%s has several splits: choose with %s", source->from, c.option);
+    if (c.count == 1 && find_in(f, c.first, out->split))
+        (void)snprintf(out->split_dir, sizeof out->split_dir, "%s", c.first);
+    return f->status;
+}
+
+enum gnn_status gnn_find_splits(const struct gnn_import_source *source, const struct gnn_places *places,
+                                struct gnn_array_files *out, struct gnn_err *err)
+{
+    struct gnn_finder f = {.err = err};
+    struct gnn_split_file incomplete[GNN_FIND_SPLITS] = {{0}};
+    if (source->split_by_id)
+        return GNN_OK;
+    if (source->split != NULL)
+        return find_named(&f, source, out);
+    for (uint32_t i = 0; i < places->count && f.status == GNN_OK; i++) {
+        if (find_in(&f, places->dir[i], out->split))
+            return GNN_OK;
+        for (int s = 0; s < GNN_FIND_SPLITS; s++)
+            if (out->split[s].form != GNN_SPLIT_NONE)
+                incomplete[s] = out->split[s];
+    }
+    memset(out->split, 0, sizeof out->split);
+    GNN_TRY(f.status);
+    GNN_TRY(find_nearby(&f, source, places, out));
+    if (out->split[TRAIN].form == GNN_SPLIT_NONE)
+        memcpy(out->split, incomplete, sizeof incomplete);
+    return GNN_OK;
+}
