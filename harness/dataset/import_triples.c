@@ -3,8 +3,10 @@
  * that its training edges make, and the names that its numbers stand for. It has no features, labels or training
  * nodes: what is learned are vectors of the nodes.
  *
- * Memory  a quarter of options->memory_bytes for names, half for sorting lists */
+ * Memory  of options->memory_bytes: three eighths for names, half for sorting lists, an eighth to count nodes */
+#include "harness/base/log.h"
 #include "harness/dataset/import_parts.h"
+#include "harness/dataset/near_files.h"
 #include "harness/dataset/sorter.h"
 #include "harness/dataset/triples.h"
 
@@ -12,14 +14,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { TICK_EDGES = 65536, OUT_BUFFER = 65536, CHUNK_NODES = 65536, RELATIONS_MAX = 1 << 24 };
+enum { TICK_EDGES = 65536, OUT_BUFFER = 65536, CHUNK_NODES = 65536, RELATIONS_MAX = 1 << 24, NAMES_EIGHTHS = 3 };
 
 struct triple_importer {
     struct gnn_importer *importer;
+    struct gnn_names_memory names;
     struct gnn_names *nodes, *relations; /* NULL: IDs are numbers */
     struct gnn_triple_ids ids;
     struct gnn_sorter *sorter; /* of the training edges, as target << 32 | source */
     uint64_t largest;          /* node ID seen so far, plus one */
+    uint64_t largest_target;   /* the same of targets */
     bool npy;
 };
 
@@ -27,43 +31,78 @@ struct triple_importer {
 
 static const char *const split_words[] = {"train", "valid", "test"};
 
-/* Writes the path of a split's file; false when there is none. */
-static bool find_split(const char *from, int split, char path[GNN_OUTPUT_PATH], bool *npy)
+enum form { FORM_TEXT, FORM_ARRAY, FORM_PAIR };
+
+/* A split's file, or its pair of arrays. */
+struct split_file {
+    enum form form;
+    char path[GNN_OUTPUT_PATH], tails[GNN_OUTPUT_PATH];
+};
+
+static bool find_named(const char *from, const char *word, struct split_file *out)
 {
-    static const char *const endings[] = {".txt", ".tsv", "_hrt.npy"};
+    static const struct {
+        const char *ending;
+        enum form form;
+    } endings[] = {{".txt", FORM_TEXT}, {".tsv", FORM_TEXT}, {"_hrt.npy", FORM_ARRAY}, {"_hr.npy", FORM_PAIR}};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        char name[32];
-        (void)snprintf(name, sizeof name, "%s%s", split_words[split], endings[i]);
-        *npy = i == 2;
-        if (gnn_input_find(from, name, path))
+        char name[32], tails[32];
+        (void)snprintf(name, sizeof name, "%s%s", word, endings[i].ending);
+        (void)snprintf(tails, sizeof tails, "%s_t.npy", word);
+        out->form = endings[i].form;
+        if (gnn_input_find(from, name, out->path) &&
+            (out->form != FORM_PAIR || gnn_input_find(from, tails, out->tails)))
             return true;
     }
     return false;
 }
 
+/* Finds the file of a split under its usual names; false: there is none. */
+static bool find_split(const char *from, int split, struct split_file *out)
+{
+    static const char *const words[][4] = {{"train", NULL}, {"valid", "val", "dev", NULL}, {"test", NULL}};
+    for (const char *const *word = words[split]; *word != NULL; word++)
+        if (find_named(from, *word, out))
+            return true;
+    return false;
+}
+
+/* The usual names are looked for. What else is there may be the split under another name. */
+static void warn_of_absent(const char *from, int split)
+{
+    static const char *const words[][3] = {{"train", NULL}, {"val", "dev", NULL}, {"test", NULL}};
+    char near[GNN_NEAR_BYTES];
+    (void)gnn_near_files(from, words[split], near);
+    gnn_log_warn("%s has no file of %s edges (%s.txt, .tsv, _hrt.npy, or _hr.npy with _t.npy)%s%s", from,
+                 split == 1 ? "validation" : "test", split_words[split], near[0] != '\0' ? "; not read: " : "", near);
+}
+
 bool gnn_import_has_triples(const char *dir)
 {
-    char path[GNN_OUTPUT_PATH];
-    bool npy;
-    return find_split(dir, 0, path, &npy);
+    struct split_file file;
+    return find_split(dir, 0, &file);
 }
 
 static enum gnn_status open_ids(struct triple_importer *t, struct gnn_err *err)
 {
     const struct gnn_import_options *const o = t->importer->options;
-    const uint64_t memory = gnn_import_budget(t->importer) / 8;
-    char path[GNN_OUTPUT_PATH];
+    struct split_file file;
     if (t->importer->generated != NULL)
         return GNN_OK;
-    if (!find_split(t->importer->source->from, 0, path, &t->npy))
+    if (!find_split(t->importer->source->from, 0, &file))
         return gnn_fail(err, GNN_ENOENT, "%s has no train.txt, train.tsv (maybe .gz) or train_hrt.npy",
                         t->importer->source->from);
+    t->npy = file.form != FORM_TEXT;
+    t->ids.columns = o->columns;
+    if (t->npy && o->columns == GNN_COLUMNS_HT)
+        return gnn_fail(err, GNN_EUSAGE, "--columns ht is for text: %s has three columns", file.path);
     t->ids.node_limit = o->nodes != 0 ? o->nodes : GNN_NODE_NONE - 1;
     t->ids.relation_limit = RELATIONS_MAX;
     if (t->npy || o->nodes != 0)
         return GNN_OK;
-    GNN_TRY(gnn_names_open(memory, &t->nodes, err));
-    GNN_TRY(gnn_names_open(memory, &t->relations, err));
+    t->names.limit_bytes = gnn_import_budget(t->importer) / 8 * NAMES_EIGHTHS;
+    GNN_TRY(gnn_names_open(&t->names, &t->nodes, err));
+    GNN_TRY(gnn_names_open(&t->names, &t->relations, err));
     t->ids.nodes = t->nodes;
     t->ids.relations = t->relations;
     return GNN_OK;
@@ -99,6 +138,7 @@ static enum gnn_status copy_edges(struct triple_importer *t, int split, struct g
             return gnn_fail(err, GNN_EFORMAT, "%s: more than %" PRIu32 " edges", split_words[split], *count);
         (*count)++;
         t->largest = gnn_max_u64(t->largest, (uint64_t)gnn_max_u32(edge.source, edge.target) + 1);
+        t->largest_target = gnn_max_u64(t->largest_target, (uint64_t)edge.target + 1);
         GNN_TRY(gnn_out_write(out, &edge, sizeof edge, err));
         if (split == 0)
             GNN_TRY(add_to_lists(t, &edge, err));
@@ -113,21 +153,22 @@ static enum gnn_status copy_edges(struct triple_importer *t, int split, struct g
 /* A split that the input does not have is empty; there are always training edges. */
 static enum gnn_status import_split(struct triple_importer *t, int split, struct gnn_err *err)
 {
-    char path[GNN_OUTPUT_PATH];
-    bool npy = false;
+    struct split_file file = {.form = FORM_TEXT};
     struct gnn_triples *in = NULL;
     struct gnn_out_file *out = NULL;
     const struct gnn_knowledge *const graph = t->importer->generated;
-    const bool found = graph != NULL || find_split(t->importer->source->from, split, path, &npy);
-    if (found && npy != t->npy)
-        return gnn_fail(err, GNN_EUSAGE, "%s: the splits must all be text, or all be arrays", path);
+    const bool found = graph != NULL || find_split(t->importer->source->from, split, &file);
+    if (graph == NULL && found && (file.form != FORM_TEXT) != t->npy)
+        return gnn_fail(err, GNN_EUSAGE, "%s: the splits must all be text, or all be arrays", file.path);
+    if (!found)
+        warn_of_absent(t->importer->source->from, split);
     enum gnn_status status = GNN_OK;
     if (graph != NULL)
         status = gnn_triples_generated(graph, t->importer->generated_first[split],
                                        t->importer->generated_first[split + 1] - t->importer->generated_first[split],
                                        &in, err);
     else if (found)
-        status = gnn_triples_open(path, npy, &in, err);
+        status = gnn_triples_open(file.path, t->npy, file.form == FORM_PAIR ? file.tails : NULL, &in, err);
     GNN_NEXT(status,
              gnn_out_open(&t->importer->output, gnn_meta_triples_name(split), OUT_BUFFER, GNN_OUT_DATASET, &out, err));
     if (found)
@@ -135,8 +176,43 @@ static enum gnn_status import_split(struct triple_importer *t, int split, struct
     gnn_triples_close(in);
     status = gnn_out_end(out, status, &t->importer->meta, err);
     if (status == GNN_OK && split == 0 && t->importer->meta.triple_count[0] == 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s holds no edge", path);
+        return gnn_fail(err, GNN_EFORMAT, "%s holds no edge", file.path);
     return status;
+}
+
+/* Counts the names of relations that nodes have, too. */
+static uint32_t shared_names(const struct triple_importer *t)
+{
+    uint64_t bytes = 0;
+    uint32_t shared = 0;
+    const char *const text = gnn_names_text(t->relations, &bytes);
+    for (uint64_t at = 0; at < bytes;) {
+        const char *const end = memchr(text + at, '\n', bytes - at);
+        assert(end != NULL);
+        const uint32_t length = (uint32_t)(end - (text + at));
+        shared += gnn_names_has(t->nodes, text + at, length);
+        at += length + 1;
+    }
+    return shared;
+}
+
+/* Relations that are nodes, or more relations than targets, mean that the columns are in another order. */
+static void judge_columns(const struct triple_importer *t)
+{
+    const char *const from = t->importer->source->from;
+    const uint32_t relations = t->ids.relation_count;
+    const char *const other = t->ids.columns == GNN_COLUMNS_HRT ? "htr" : "hrt";
+    if (t->importer->generated != NULL || t->ids.columns == GNN_COLUMNS_HT)
+        return;
+    const uint32_t shared = t->relations != NULL ? shared_names(t) : 0;
+    if (shared > relations / 2)
+        gnn_log_warn("%s: %" PRIu32 " of %" PRIu32 " relations are names of nodes, too; if the columns are in another "
+                     "order, add --columns %s",
+                     from, shared, relations, other);
+    else if (t->relations == NULL && relations > t->largest_target)
+        gnn_log_warn("%s: relations have numbers up to %" PRIu32 " and targets up to %" PRIu64
+                     "; if the columns are in another order, add --columns %s",
+                     from, relations - 1, t->largest_target - 1, other);
 }
 
 static enum gnn_status import_edges(struct triple_importer *t, struct gnn_err *err)
@@ -149,6 +225,7 @@ static enum gnn_status import_edges(struct triple_importer *t, struct gnn_err *e
                        : t->importer->options->nodes != 0 ? t->importer->options->nodes
                                                           : (uint32_t)t->largest;
     meta->relation_count = t->ids.relation_count;
+    judge_columns(t);
     if (t->importer->generated != NULL) {
         meta->node_count = t->importer->generated->node_count;
         meta->relation_count = t->importer->generated->relation_count;

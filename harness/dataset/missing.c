@@ -127,7 +127,8 @@ enum gnn_status gnn_dataset_without_links(const struct gnn_dataset_wanted *wante
         entry++;
     return gnn_fail(
         err, GNN_ENOTSUP,
-        "--task link: %s is no knowledge graph; use one, for example `%s` and --dataset %s --scale 1/%" PRIu32, what,
-        generate_command(wanted, entry, scale_divisor, wanted->data_dir, command, sizeof command), entry->name,
+        "--task link: %s has no triples (it is no knowledge graph). Import your own with --format triples, and a plain "
+        "edge list with --format triples --columns ht. Or generate one: `%s`, and --dataset %s --scale 1/%" PRIu32,
+        what, generate_command(wanted, entry, scale_divisor, wanted->data_dir, command, sizeof command), entry->name,
         scale_divisor);
 }

@@ -11,20 +11,21 @@
 enum { SLOTS_MIN = 1024, TEXT_MIN = 16384 };
 
 struct gnn_names {
-    uint64_t memory_bytes;
-    char *text; /* every name and a newline, one after another */
+    struct gnn_names_memory *memory; /* shared with other tables */
+    uint64_t held_bytes;             /* of it, by this table */
+    char *text;                      /* every name and a newline, one after another */
     uint64_t text_bytes, text_room;
     uint64_t *start; /* (room) of each name in text */
     uint32_t count, room;
-    uint32_t *slots; /* (mask + 1) number + 1, or 0: free; at most half full */
+    uint32_t *slots; /* (mask + 1) number + 1, or 0: free; never full */
     uint64_t mask;
 };
 
-enum gnn_status gnn_names_open(uint64_t memory_bytes, struct gnn_names **out, struct gnn_err *err)
+enum gnn_status gnn_names_open(struct gnn_names_memory *memory, struct gnn_names **out, struct gnn_err *err)
 {
     struct gnn_names *names;
     GNN_NEW(names, 1, err, "table of names");
-    *names = (struct gnn_names){.memory_bytes = memory_bytes, .mask = SLOTS_MIN - 1};
+    *names = (struct gnn_names){.memory = memory, .mask = SLOTS_MIN - 1};
     names->slots = calloc(SLOTS_MIN, sizeof *names->slots);
     if (names->slots == NULL) {
         gnn_names_close(names);
@@ -67,23 +68,54 @@ static enum gnn_status full(const struct gnn_names *names, struct gnn_err *err)
     return gnn_fail(err, GNN_ECAP,
                     "%" PRIu32 " names fill the %" PRIu64
                     " B of memory for names: raise --memory, or replace names by numbers and give --nodes N",
-                    names->count, names->memory_bytes);
+                    names->count, names->memory->limit_bytes);
 }
 
-static enum gnn_status grow(struct gnn_names *names, uint64_t text_room, uint32_t room, struct gnn_err *err)
+/* Returns how many bytes this table may take in total. */
+static uint64_t allowed(const struct gnn_names *names)
 {
-    if (bytes_of(text_room, room, names->mask + 1) > names->memory_bytes)
+    const struct gnn_names_memory *const memory = names->memory;
+    assert(memory->used_bytes >= names->held_bytes);
+    return memory->limit_bytes - gnn_min_u64(memory->limit_bytes, memory->used_bytes - names->held_bytes);
+}
+
+static void hold(struct gnn_names *names, uint64_t bytes)
+{
+    names->memory->used_bytes += bytes - names->held_bytes;
+    names->held_bytes = bytes;
+}
+
+static enum gnn_status grow_text(struct gnn_names *names, uint64_t needed, struct gnn_err *err)
+{
+    const uint64_t others = bytes_of(0, names->room, names->mask + 1), most = allowed(names);
+    uint64_t room = gnn_max_u64(gnn_max_u64(names->text_room + names->text_room / 2, TEXT_MIN), needed);
+    if (others + room > most)
+        room = gnn_max_u64(most - gnn_min_u64(most, others), needed);
+    if (others + room > most)
         return full(names, err);
-    char *const text = realloc(names->text, text_room);
+    char *const text = realloc(names->text, room);
     if (text == NULL)
         return gnn_fail(err, GNN_ENOMEM, "text of %" PRIu32 " names", names->count);
     names->text = text;
-    names->text_room = text_room;
+    names->text_room = room;
+    hold(names, others + room);
+    return GNN_OK;
+}
+
+static enum gnn_status grow_starts(struct gnn_names *names, struct gnn_err *err)
+{
+    const uint64_t others = bytes_of(names->text_room, 0, names->mask + 1);
+    uint64_t room = gnn_min_u64(gnn_max_u64(names->room + (uint64_t)names->room / 2, SLOTS_MIN), UINT32_MAX);
+    const uint64_t most = (allowed(names) - gnn_min_u64(allowed(names), others)) / sizeof *names->start;
+    room = gnn_min_u64(room, most);
+    if (room <= names->room)
+        return full(names, err);
     uint64_t *const start = realloc(names->start, room * sizeof *start);
     if (start == NULL)
         return gnn_fail(err, GNN_ENOMEM, "places of %" PRIu32 " names", names->count);
     names->start = start;
-    names->room = room;
+    names->room = (uint32_t)room;
+    hold(names, others + room * sizeof *start);
     return GNN_OK;
 }
 
@@ -106,17 +138,21 @@ static uint32_t *slot_of(const struct gnn_names *names, const char *name, uint32
     return &names->slots[at];
 }
 
-static enum gnn_status double_slots(struct gnn_names *names, struct gnn_err *err)
+/* Doubles the slots if they are half full. Without memory for that they may become seven eighths full. */
+static enum gnn_status make_slots(struct gnn_names *names, struct gnn_err *err)
 {
-    const uint64_t slots = 2 * (names->mask + 1);
-    if (bytes_of(names->text_room, names->room, slots) > names->memory_bytes)
-        return full(names, err);
+    const uint64_t now = names->mask + 1, slots = 2 * now;
+    if (2 * (uint64_t)names->count < names->mask)
+        return GNN_OK;
+    if (bytes_of(names->text_room, names->room, slots + now) > allowed(names)) /* both while they are copied */
+        return names->count < now - now / 8 ? GNN_OK : full(names, err);
     uint32_t *const larger = calloc(slots, sizeof *larger);
     if (larger == NULL)
         return gnn_fail(err, GNN_ENOMEM, "table of %" PRIu32 " names", names->count);
     free(names->slots);
     names->slots = larger;
     names->mask = slots - 1;
+    hold(names, bytes_of(names->text_room, names->room, slots));
     for (uint32_t number = 0; number < names->count; number++)
         *slot_of(names, names->text + names->start[number], length_of(names, number)) = number + 1;
     return GNN_OK;
@@ -128,8 +164,7 @@ enum gnn_status gnn_names_add(struct gnn_names *names, const char *name, uint32_
                               struct gnn_err *err)
 {
     assert(length > 0);
-    if (2 * (uint64_t)names->count >= names->mask)
-        GNN_TRY(double_slots(names, err));
+    GNN_TRY(make_slots(names, err));
     uint32_t *const slot = slot_of(names, name, length);
     if (*slot != 0) {
         *number = *slot - 1;
@@ -137,12 +172,10 @@ enum gnn_status gnn_names_add(struct gnn_names *names, const char *name, uint32_
     }
     if (names->count == GNN_NODE_NONE - 1)
         return gnn_fail(err, GNN_EFORMAT, "more than %" PRIu32 " names", names->count);
-    if (names->count == names->room || names->text_bytes + length + 1 > names->text_room) {
-        const uint64_t text = gnn_max_u64(names->text_room + names->text_room / 2, TEXT_MIN);
-        const uint64_t room = gnn_max_u64(names->room + (uint64_t)names->room / 2, SLOTS_MIN);
-        GNN_TRY(grow(names, gnn_max_u64(text, names->text_bytes + length + 1), (uint32_t)gnn_min_u64(room, UINT32_MAX),
-                     err));
-    }
+    if (names->count == names->room)
+        GNN_TRY(grow_starts(names, err));
+    if (names->text_bytes + length + 1 > names->text_room)
+        GNN_TRY(grow_text(names, names->text_bytes + length + 1, err));
     names->start[names->count] = names->text_bytes;
     memcpy(names->text + names->text_bytes, name, length);
     names->text[names->text_bytes + length] = '\n';
@@ -150,4 +183,9 @@ enum gnn_status gnn_names_add(struct gnn_names *names, const char *name, uint32_
     *number = names->count++;
     *slot = names->count;
     return GNN_OK;
+}
+
+bool gnn_names_has(const struct gnn_names *names, const char *name, uint32_t length)
+{
+    return *slot_of(names, name, length) != 0;
 }

@@ -155,6 +155,10 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_widths(uint32_t dim, uint32_t id_byte
 enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP, GNN_IMPORT_TRIPLES };
 extern const char *const gnn_import_formats[]; /* "ogb", "snap", "triples", NULL: index = enum */
 
+/* Order of the columns of triples. */
+enum gnn_columns { GNN_COLUMNS_HRT, GNN_COLUMNS_HTR, GNN_COLUMNS_HT };
+extern const char *const gnn_columns_words[]; /* "hrt", "htr", "ht", NULL: index = enum */
+
 /* Options of an import. gnn_option_defaults(gnn_import_table, &options) fills them. */
 struct gnn_import_options {
     uint64_t memory_bytes; /* limit of the importer's own memory */
@@ -166,6 +170,7 @@ struct gnn_import_options {
     bool ignore_columns; /* snap: further columns than the two node IDs may hold anything */
     bool row_normalise;  /* divide each feature row by the sum of its absolute values */
     enum gnn_id_width id_width;
+    enum gnn_columns columns; /* triples: order of head, relation and tail; ht: all edges have one relation */
     uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1. triples: likewise, and all IDs are numbers;
                          0 = names are numbered as they come */
     uint32_t dim;     /* width of random features if the input has none; 0 = that is an error */

@@ -4,6 +4,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"
 #include "harness/base/own_memory.h"
+#include "harness/dataset/read.h"
 #include "harness/storage/read_times.h"
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/world/measured/measured.h"
@@ -264,16 +265,28 @@ enum gnn_status gnn_machine_planned_dataset(struct gnn_machine *m, const struct 
     return gnn_run_dataset_is_procedural(m->config) ? computed_dataset(m, out, err) : gnn_machine_dataset(m, out, err);
 }
 
+/* Fails for link prediction on a dataset without triples, whose features of a missing width are beside the point. */
+static enum gnn_status check_links(const struct gnn_machine *m, const char *dir, struct gnn_err *err)
+{
+    struct gnn_err unread = {0};
+    if (m->config->task != GNN_TASK_LINK)
+        return GNN_OK;
+    struct gnn_meta *meta;
+    GNN_NEW(meta, 1, err, "meta of %s", dir);
+    const bool links = gnn_read_meta(dir, meta, &unread) != GNN_OK || meta->relation_count > 0;
+    free(meta);
+    return links ? GNN_OK : gnn_run_dataset_without_links(m->config, dir, err); /* opening names what is unreadable */
+}
+
 enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_dataset **out, struct gnn_err *err)
 {
     if (gnn_run_dataset_is_computed(m->config))
         return computed_dataset(m, out, err);
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(m->config, dir, sizeof dir);
+    GNN_TRY(check_links(m, dir, err));
     GNN_TRY(gnn_dataset_open(m->world, dir, gnn_run_dim(m->config), gnn_id_width_bytes(m->config->id_width),
                              &m->dataset, err));
-    if (m->config->task == GNN_TASK_LINK && m->dataset->relation_count == 0)
-        return gnn_run_dataset_without_links(m->config, dir, err);
     if (m->config->task == GNN_TASK_NODES && m->dataset->relation_count > 0)
         return gnn_fail(err, GNN_EUSAGE, "%s is a knowledge graph without training nodes; add --task link", dir);
     if (m->config->sample_only)

@@ -352,7 +352,7 @@ static void test_refusals(void **state)
          2, "nodes have fixed features"},
         {"--system pygplus --dataset papers100m --scale 1/4000 --task link --world simulated --profile "
          "tests/golden/machine.ini",
-         4, "papers100m is no knowledge graph; use one, for example `oocgnn prepare freebase86m --scale 1/4000 "},
+         4, "papers100m has no triples (it is no knowledge graph). Import your own with --format triples"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         process_expect(

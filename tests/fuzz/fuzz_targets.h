@@ -151,7 +151,7 @@ static inline void fuzz_triple(const unsigned char *data, size_t len)
     len = len < sizeof line - 1 ? len : sizeof line - 1;
     memcpy(line, data, len);
     line[len] = '\0';
-    const enum gnn_triple_kind kind = gnn_triple_parse_line(line, &fields, &why);
+    const enum gnn_triple_kind kind = gnn_triple_parse_line(line, GNN_COLUMNS_HRT, &fields, &why);
     assert((kind == GNN_TRIPLE_BAD) == (why != NULL));
     const char *at = line;
     for (int f = 0; f < 3 && kind == GNN_TRIPLE_FIELDS; f++) {

@@ -58,7 +58,7 @@ static void test_lines(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gnn_triple_line fields;
         const char *why = NULL;
-        const enum gnn_triple_kind kind = gnn_triple_parse_line(cases[i].line, &fields, &why);
+        const enum gnn_triple_kind kind = gnn_triple_parse_line(cases[i].line, GNN_COLUMNS_HRT, &fields, &why);
         if (cases[i].why != NULL) {
             assert_int_equal(kind, GNN_TRIPLE_BAD);
             assert_non_null(strstr(why, cases[i].why));
@@ -70,6 +70,50 @@ static void test_lines(void **state)
             assert_memory_equal(fields.field[f], cases[i].field[f], fields.length[f]);
         }
     }
+}
+
+/* The columns in another order, or two of them; the names of columns. */
+static void test_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        enum gnn_columns columns;
+        const char *field[3], *why;
+    } cases[] = {
+        {"a\tb\tr", GNN_COLUMNS_HTR, {"a", "r", "b"}, NULL},
+        {"a\tb", GNN_COLUMNS_HT, {"a", NULL, "b"}, NULL},
+        {" a  b ", GNN_COLUMNS_HT, {"a", NULL, "b"}, NULL},
+        {"a x\tb y", GNN_COLUMNS_HT, {"a x", NULL, "b y"}, NULL},
+        {"# c", GNN_COLUMNS_HT, {NULL}, NULL},
+        {"a b c", GNN_COLUMNS_HT, {NULL}, "more than two"},
+        {"a", GNN_COLUMNS_HT, {NULL}, "fewer than two"},
+        {"a\tb\tc", GNN_COLUMNS_HT, {NULL}, "more than two"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_triple_line fields = {.length = {0}};
+        const char *why = NULL;
+        const enum gnn_triple_kind kind = gnn_triple_parse_line(cases[i].line, cases[i].columns, &fields, &why);
+        assert_int_equal(kind, cases[i].why != NULL        ? GNN_TRIPLE_BAD
+                               : cases[i].field[0] == NULL ? GNN_TRIPLE_SKIP
+                                                           : GNN_TRIPLE_FIELDS);
+        if (cases[i].why != NULL)
+            must_show(why, cases[i].why);
+        for (int f = 0; f < 3 && kind == GNN_TRIPLE_FIELDS; f++) {
+            assert_int_equal(fields.length[f], cases[i].field[f] != NULL ? strlen(cases[i].field[f]) : 0);
+            if (cases[i].field[f] != NULL)
+                assert_memory_equal(fields.field[f], cases[i].field[f], fields.length[f]);
+        }
+    }
+    int columns = 7;
+    assert_true(gnn_triple_heading("head\trelation\ttail", &columns));
+    assert_int_equal(columns, GNN_COLUMNS_HRT);
+    assert_true(gnn_triple_heading("Subject\tObject\tPredicate", &columns));
+    assert_int_equal(columns, GNN_COLUMNS_HTR);
+    assert_true(gnn_triple_heading("r\th\tt", &columns));
+    assert_int_equal(columns, -1);
+    assert_false(gnn_triple_heading("head\tknows\ttail", &columns));
+    assert_false(gnn_triple_heading("head\ttail", &columns));
 }
 
 static void test_numbers(void **state)
@@ -90,7 +134,8 @@ static void test_names_are_numbered_as_they_come(void **state)
     (void)state;
     struct gnn_names *names = NULL;
     struct gnn_err err = {0};
-    must(gnn_names_open(1 << 20, &names, &err), &err);
+    struct gnn_names_memory large = {.limit_bytes = 1 << 20}, small = {.limit_bytes = 40000};
+    must(gnn_names_open(&large, &names, &err), &err);
     for (uint32_t pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < 5000; i++) {
             char name[16];
@@ -103,7 +148,7 @@ static void test_names_are_numbered_as_they_come(void **state)
     assert_int_equal(gnn_names_count(names), 5000);
     assert_memory_equal(gnn_names_text(names, &bytes), "n0\nn7\nn14\n", 10);
     gnn_names_close(names);
-    must(gnn_names_open(40000, &names, &err), &err);
+    must(gnn_names_open(&small, &names, &err), &err);
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; i < 5000 && status == GNN_OK; i++) {
         char name[16];
@@ -114,6 +159,39 @@ static void test_names_are_numbered_as_they_come(void **state)
     assert_int_equal(status, GNN_ECAP);
     assert_non_null(strstr(err.message, "raise --memory"));
     gnn_names_close(names);
+}
+
+/* Tables share their memory: what one does not use the other may. */
+static void test_names_share_memory(void **state)
+{
+    (void)state;
+    struct gnn_names_memory memory = {.limit_bytes = 200000};
+    struct gnn_names *names = NULL, *others = NULL;
+    struct gnn_err err = {0};
+    uint32_t number, alone = 0, both = 0;
+    char name[16];
+    for (int pass = 0; pass < 2; pass++) {
+        memory.used_bytes = 0;
+        err = (struct gnn_err){0};
+        must(gnn_names_open(&memory, &names, &err), &err);
+        must(gnn_names_open(&memory, &others, &err), &err);
+        for (uint32_t i = 0; pass == 1 && i < 2000; i++) {
+            (void)snprintf(name, sizeof name, "other%u", i);
+            must(gnn_names_add(others, name, (uint32_t)strlen(name), &number, &err), &err);
+        }
+        uint32_t *const count = pass == 0 ? &alone : &both;
+        for (enum gnn_status status = GNN_OK; status == GNN_OK; *count += status == GNN_OK) {
+            (void)snprintf(name, sizeof name, "n%08u", *count);
+            status = gnn_names_add(names, name, 9, &number, &err);
+            assert_true(memory.used_bytes <= memory.limit_bytes);
+        }
+        must_show(err.message, "raise --memory");
+        gnn_names_close(names);
+        gnn_names_close(others);
+    }
+    print_message("%u names alone, %u beside 2000 others\n", alone, both);
+    assert_true(alone > 7000); /* 18 B a name and 4 B a slot */
+    assert_true(both < alone - 1500 && both > 3500);
 }
 
 /* ---- an import ---- */
@@ -224,6 +302,52 @@ static void test_numbers_as_ids(void **state)
     free(meta);
 }
 
+/* Other names of files, a pair of arrays, other orders of columns, two columns: the same edges. */
+static void test_other_layouts(void **state)
+{
+    static const uint32_t train[] = {4, 1, 0, 0, 0, 4}, valid[] = {1, 1, 2}, plain[] = {4, 0, 0, 0, 0, 4};
+    static const int64_t hrt[] = {4, 1, 0, 0, 0, 4}, hr[] = {1, 1}, tails[] = {2}, three[] = {1, 1, 1};
+    static const struct {
+        const char *train, *valid_name, *valid;
+        enum gnn_columns columns;
+        const uint32_t *expected;
+    } cases[] = {
+        {"4\t1\t0\n0\t0\t4\n", "val.txt", "1\t1\t2\n", GNN_COLUMNS_HRT, train},
+        {"head\trel\ttail\n4\t1\t0\n0\t0\t4\n", "dev.tsv", "h\tr\tt\n1\t1\t2\n", GNN_COLUMNS_HRT, train},
+        {"4\t0\t1\n0\t4\t0\n", "valid.txt", "1\t2\t1\n", GNN_COLUMNS_HTR, train},
+        {"# c\n4 0\n0\t4\n", "dev.txt", "1 2\n", GNN_COLUMNS_HT, plain},
+    };
+    char in[DATA_PATH], out[DATA_PATH], name[16];
+    struct gnn_err err;
+    struct gnn_import_options options = defaults();
+    options.nodes = 6;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)snprintf(name, sizeof name, "in%zu", i);
+        (void)mkdir(data_path(in, *state, name), 0777);
+        data_write(in, "train.txt", cases[i].train, strlen(cases[i].train));
+        data_write(in, cases[i].valid_name, cases[i].valid, strlen(cases[i].valid));
+        options.columns = cases[i].columns;
+        (void)snprintf(name, sizeof name, "out%zu", i);
+        must(import(in, *state, name, &options, &err), &err);
+        expect_file(data_path(out, *state, name), "triples-train", cases[i].expected, sizeof train);
+        const uint32_t last[] = {1, cases[i].columns == GNN_COLUMNS_HT ? 0 : 1, 2};
+        expect_file(out, "triples-valid", last, sizeof last);
+    }
+    (void)mkdir(data_path(in, *state, "pair"), 0777);
+    data_write_npy(in, "train_hrt.npy", "<i8", "(2, 3)", hrt, sizeof hrt);
+    data_write_npy(in, "val_hr.npy", "<i8", "(1, 2)", hr, sizeof hr);
+    data_write_npy(in, "val_t.npy", "<i8", "(1,)", tails, sizeof tails);
+    options = defaults();
+    must(import(in, *state, "pairs", &options, &err), &err);
+    expect_file(data_path(out, *state, "pairs"), "triples-valid", valid, sizeof valid);
+    data_write_npy(in, "val_t.npy", "<i8", "(3,)", three, sizeof three);
+    assert_int_equal(import(in, *state, "other", &options, &err), GNN_EFORMAT);
+    must_show(err.message, "val_t.npy: 3 targets, expected one for each of the 1 in ");
+    options.columns = GNN_COLUMNS_HT;
+    assert_int_equal(import(in, *state, "other", &options, &err), GNN_EUSAGE);
+    must_show(err.message, "--columns ht is for text");
+}
+
 static void test_malformed(void **state)
 {
     static const int64_t negative[] = {0, 0, -4};
@@ -237,6 +361,12 @@ static void test_malformed(void **state)
         {"train.txt", "a\tb\tc\n\nx\ty\tz\tw\n", 0, "train.txt:3: more than three fields: 'x\ty\tz\tw'", GNN_EFORMAT},
         {"train.txt", "1\t0\t2\n1\t0\t6\n", 6, "train.txt:2: target '6': expected a number from 0 to 5", GNN_EFORMAT},
         {"train.txt", "1\tr\t2\n", 6, "relation 'r'", GNN_EFORMAT},
+        {"train.txt", "1\t20000000\t2\n", 30000000, "in another order, add --columns htr", GNN_EFORMAT},
+        {"train.txt", "a\tb\tc\td\n", 0, "`cut -f1-3` keeps the first three", GNN_EFORMAT},
+        {"train.txt", "a,b,c\n", 0, "`tr ',' '\\t'` writes tabs", GNN_EFORMAT},
+        {"train.txt", "a b c\n", 0, "`tr ' ' '\\t'` writes tabs", GNN_EFORMAT},
+        {"train.txt", "head\ttail\trelation\na\tb\tr\n", 0, "add --columns htr", GNN_EFORMAT},
+        {"train.txt", "relation\thead\ttail\n", 0, "expected head, relation, tail or", GNN_EFORMAT},
         {"train.txt", "\n\n", 0, "holds no edge", GNN_EFORMAT},
         {"other.txt", "a\tb\tc\n", 0, "takes a directory with train.txt, train.tsv", GNN_EUSAGE},
         {"train_hrt.npy", NULL, 0, "edge 0: target -4", GNN_EFORMAT},
@@ -316,11 +446,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_names_are_numbered_as_they_come),
         cmocka_unit_test_setup_teardown(test_import, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_check_finds_damage, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_numbers_as_ids, data_set_up, data_tear_down),
+        cmocka_unit_test(test_names_share_memory),
+        cmocka_unit_test_setup_teardown(test_other_layouts, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_malformed, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_options_without_a_meaning, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_opened, data_set_up, data_tear_down),

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/dataset/near_files.h"
+
+#include "harness/base/plain_text.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 3 };
+
+static bool has_word(const char *name, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strcasestr(name, *words) != NULL)
+            return true;
+    return false;
+}
+
+const char *gnn_near_files(const char *dir, const char *const *words, char text[GNN_NEAR_BYTES])
+{
+    struct dirent **entries;
+    char plain[GNN_NEAR_BYTES];
+    int shown = 0;
+    const int count = scandir(dir, &entries, NULL, alphasort);
+    text[0] = '\0';
+    if (count < 0)
+        return text;
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.' && shown < SHOWN && has_word(entries[i]->d_name, words)) {
+            gnn_text_list(text, GNN_NEAR_BYTES, "%s", gnn_text_plain(entries[i]->d_name, plain, sizeof plain));
+            shown++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return text;
+}
