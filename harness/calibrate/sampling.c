@@ -85,7 +85,7 @@ static enum gnn_status sampling_open(struct sampling *s, struct gnn_err *err)
     struct gnn_world *const world = s->bench->world;
     char dir[GNN_BENCH_PATH_BYTES];
     GNN_TRY(make_dataset(s, dir, sizeof dir, err));
-    GNN_TRY(gnn_dataset_open(world, dir, 0, sizeof(gnn_node), &s->dataset, err));
+    GNN_TRY(gnn_dataset_open(world, dir, 0, GNN_F32, sizeof(gnn_node), &s->dataset, err));
     GNN_TRY(gnn_file_open(world, s->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
     GNN_TRY(gnn_map_open(world, s->file, GNN_MAP_NORMAL, &s->map, err));
     GNN_TRY(touch_topology(s, err));

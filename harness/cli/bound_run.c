@@ -26,6 +26,7 @@ static enum gnn_status open_computed(struct gnn_world *world, const struct gnn_r
     GNN_TRY(gnn_registry_find(config->dataset, &entry, err));
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = config->dim;
+    options.feature_type = config->feature_type;
     GNN_TRY(gnn_generate_set(&options, config->generate, err));
     return gnn_lists_open_computed(world, entry, &options, config->scale_divisor, out, err);
 }
@@ -43,7 +44,7 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct gnn_run_
     gnn_run_dataset_dir(config, dir, sizeof dir);
     (void)snprintf(meta, sizeof meta, "%s/meta", dir);
     if (stat(meta, &info) == 0)
-        return gnn_lists_open_prepared(world, dir, gnn_run_dim(config), out, err);
+        return gnn_lists_open_prepared(world, dir, gnn_run_dim(config), config->feature_type, out, err);
     if (gnn_registry_find(config->dataset, &entry, NULL) != GNN_OK || entry->kind != GNN_REGISTRY_PROCEDURAL)
         return gnn_run_dataset_missing(config, dir, err);
     return open_computed(world, config, out, err);

@@ -52,7 +52,9 @@ static enum gnn_status list_datasets(struct gnn_err *err)
     for (const struct gnn_registry_entry *e = gnn_registry; e->name != NULL; e++)
         (void)printf("%-16s %13llu %15llu %5u %8u  %s\n", e->name, (unsigned long long)e->nodes,
                      (unsigned long long)e->edges, e->dim, e->classes, e->papers);
-    (void)puts("\nAny of them at any scale: oocgnn prepare NAME --scale 1/K. Imports: oocgnn prepare --help.");
+    (void)puts(
+        "\nAny of them at any scale: oocgnn prepare NAME --scale 1/K. Half-precision features: --feature-type f16. "
+        "Imports:\noocgnn prepare --help.");
     return GNN_OK;
 }
 

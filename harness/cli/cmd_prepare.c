@@ -76,7 +76,7 @@ struct request {
     const char *name; /* the word on the command line, or NULL */
     enum gnn_help help;
     char for_import[GNN_NAME_MAX], for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
-    bool seed_given, id_bytes_given;
+    bool seed_given, id_bytes_given, type_given;
     char out_dir[GNN_TEXT_MAX * 2];
 };
 
@@ -109,10 +109,11 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
             (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
         return GNN_OK;
     }
-    /* seed, dim and id_bytes mean the same to both: each table takes the option from where it stood. */
+    /* seed, dim, id_bytes and feature_type mean the same to both: each table takes the option from where it stood. */
     struct gnn_args same = *args;
     r->seed_given = r->seed_given || strcmp(args->name, "seed") == 0;
     r->id_bytes_given = r->id_bytes_given || strcmp(args->name, "id-bytes") == 0;
+    r->type_given = r->type_given || strcmp(args->name, "feature-type") == 0;
     GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
     GNN_TRY(gnn_args_set(known ? &same : args, gnn_import_table, &r->import, &imports, err));
     if (known != imports)
@@ -163,6 +164,7 @@ static enum gnn_status no_dataset(const struct request *r, struct gnn_err *err)
                                               .dir = r->name,
                                               .scale_divisor = r->config.scale_divisor,
                                               .dim = r->generate.dim,
+                                              .feature_type = r->generate.feature_type,
                                               .id_bytes = gnn_id_width_bytes(r->generate.id_width)};
     return gnn_dataset_missing(&wanted, err);
 }
@@ -176,11 +178,17 @@ static enum gnn_status add_widths(const struct request *r, const struct gnn_prep
         return no_dataset(r, err);
     const char *const other = r->for_generate[0] != '\0' ? r->for_generate : r->seed_given ? "seed" : "";
     if (other[0] != '\0')
-        return gnn_fail(err, GNN_EUSAGE,
-                        "prepare: --%s: the dataset in %s exists already; only --dim and --id-bytes can add to it",
-                        other, r->name);
-    return gnn_prepare_widths(r->generate.dim, r->id_bytes_given ? gnn_id_width_bytes(r->generate.id_width) : 0, job,
-                              err);
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "prepare: --%s: the dataset in %s exists already; only --dim, --feature-type and --id-bytes can add to "
+            "it",
+            other, r->name);
+    const struct gnn_added_widths added = {.dim = r->generate.dim,
+                                           .has_type = r->type_given,
+                                           .feature_type = r->generate.feature_type,
+                                           .id_bytes =
+                                               r->id_bytes_given ? gnn_id_width_bytes(r->generate.id_width) : 0};
+    return gnn_prepare_widths(&added, job, err);
 }
 
 static enum gnn_status parse(int argc, char **argv, struct request *r, struct gnn_err *err)
@@ -281,7 +289,7 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
 
 static const struct gnn_help_page page = {
     .usage =
-        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]   generate a registry "
+        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--feature-type f16] [OPTION...] generate a registry "
         "dataset\n"
         "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]               generate by a recipe\n"
         "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap|triples [OPTION...] import\n"

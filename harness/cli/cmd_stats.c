@@ -21,6 +21,7 @@
 struct stats_config {
     char data_dir[GNN_TEXT_MAX], recipe[GNN_TEXT_MAX], recipe_from[GNN_TEXT_MAX], plot_dir[GNN_TEXT_MAX];
     uint32_t scale_divisor, dim, batch_size, epochs, batches;
+    enum gnn_feature_type feature_type;
     struct gnn_u32_list fanout;
     uint64_t memory_bytes, accesses, window_bytes, seed;
     bool lists, json;
@@ -47,6 +48,8 @@ static const struct gnn_option stats_table[] = {
                    "only samples"),
     OPTION("dim", U32, dim, "0", .unit = "FLOATS", .max = GNN_DIM_MAX,
            .help = "Feature width; 0 = the first one that is prepared"),
+    OPTION("feature_type", CHOICE, feature_type, "f32", .choices = gnn_feature_type_words,
+           .help = "Number format of the features on disk: f32, or f16 (half precision)"),
     OPTION("batch", U32, batch_size, "1000", .unit = "SEEDS", .min = 1, .max = 1e6,
            .help = "Seed nodes in a mini-batch at scale 1/1; divided by the scale"),
     OPTION("fanout", U32_LIST, fanout, "10,10,10", .max = GNN_FANOUT_MAX, .unit = "N,N,N",
@@ -106,6 +109,7 @@ static enum gnn_status open_computed(struct gnn_world *world, const struct reque
     gnn_option_defaults(gnn_generate_table, &options);
     options.seed = r->config.seed;
     options.dim = r->config.dim;
+    options.feature_type = r->config.feature_type;
     GNN_TRY(gnn_generate_set(&options, r->config.settings, err));
     return gnn_lists_open_computed(world, entry, &options, r->config.scale_divisor, out, err);
 }
@@ -117,6 +121,7 @@ static enum gnn_status missing(const struct request *r, const char *dir, struct 
                                               .dir = dir,
                                               .scale_divisor = r->config.scale_divisor,
                                               .dim = r->config.dim,
+                                              .feature_type = r->config.feature_type,
                                               .id_bytes = sizeof(gnn_node)};
     return gnn_dataset_missing(&wanted, err);
 }
@@ -135,7 +140,7 @@ static enum gnn_status open_lists(struct gnn_world *world, const struct request 
     }
     const bool prepared = find_prepared(r, dir, sizeof dir);
     if (r->config.settings[0] == '\0' && prepared)
-        return gnn_lists_open_prepared(world, dir, r->config.dim, out, err);
+        return gnn_lists_open_prepared(world, dir, r->config.dim, r->config.feature_type, out, err);
     const bool known = gnn_registry_find(r->name, &entry, NULL) == GNN_OK;
     if (!prepared && (!known || entry->kind != GNN_REGISTRY_PROCEDURAL))
         return missing(r, dir, err);

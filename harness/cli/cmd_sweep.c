@@ -91,8 +91,8 @@ static bool dataset_counted(const struct gnn_job *job, uint32_t cell)
     for (uint32_t i = 0; i < cell; i++) {
         const struct gnn_run_config *const other = &job->cells[i].config;
         if (other->scale_divisor == mine->scale_divisor && gnn_run_dim(other) == gnn_run_dim(mine) &&
-            other->id_width == mine->id_width && strcmp(other->dataset, mine->dataset) == 0 &&
-            strcmp(other->data_dir, mine->data_dir) == 0)
+            other->id_width == mine->id_width && other->feature_type == mine->feature_type &&
+            strcmp(other->dataset, mine->dataset) == 0 && strcmp(other->data_dir, mine->data_dir) == 0)
             return true;
     }
     return false;

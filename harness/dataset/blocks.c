@@ -82,13 +82,13 @@ enum gnn_status gnn_blocks_compare(const struct gnn_blocks *blocks, const char *
 /* ---- a sample ---- */
 
 /* Names of the files that a run reads while it trains; returns how many. */
-static uint32_t files_of_run(const struct gnn_meta *meta, uint32_t dim, uint32_t id_bytes,
+static uint32_t files_of_run(const struct gnn_meta *meta, uint32_t dim, enum gnn_feature_type type, uint32_t id_bytes,
                              char names[FILES_MAX][GNN_META_NAME])
 {
     uint32_t count = 0;
     (void)snprintf(names[count++], GNN_META_NAME, "%s", gnn_meta_indices_name(id_bytes));
     if (meta->relation_count == 0)
-        gnn_meta_features_name(dim, names[count++], GNN_META_NAME);
+        gnn_meta_features_name(dim, type, names[count++], GNN_META_NAME);
     for (int split = 0; split < 3 && meta->relation_count > 0; split++)
         (void)snprintf(names[count++], GNN_META_NAME, "%s", gnn_meta_triples_name(split));
     assert(count <= FILES_MAX);
@@ -134,15 +134,15 @@ static enum gnn_status compare_file(const char *dir, const struct gnn_meta *meta
     return status;
 }
 
-enum gnn_status gnn_blocks_compare_sample(const char *dir, uint32_t dim, uint32_t id_bytes, uint64_t seed,
-                                          struct gnn_blocks_sample *out, struct gnn_err *err)
+enum gnn_status gnn_blocks_compare_sample(const char *dir, uint32_t dim, enum gnn_feature_type type, uint32_t id_bytes,
+                                          uint64_t seed, struct gnn_blocks_sample *out, struct gnn_err *err)
 {
     char names[FILES_MAX][GNN_META_NAME];
     struct gnn_meta *meta;
     *out = (struct gnn_blocks_sample){.compared = 0};
     GNN_NEW(meta, 1, err, "meta of %s", dir);
     enum gnn_status status = gnn_read_meta(dir, meta, err);
-    const uint32_t files = status == GNN_OK ? files_of_run(meta, dim, id_bytes, names) : 0;
+    const uint32_t files = status == GNN_OK ? files_of_run(meta, dim, type, id_bytes, names) : 0;
     for (uint32_t i = 0; i < files && status == GNN_OK; i++)
         status = compare_file(dir, meta, names[i], GNN_BLOCKS_SAMPLED / files, seed, out, err);
     free(meta);

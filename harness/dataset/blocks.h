@@ -35,8 +35,8 @@ struct gnn_blocks_sample {
  * or triples, and neighbour IDs. The blocks of a file are cut into equal parts, and `seed` decides which block of a
  * part is read. Files that are missing or have another size are left out: the run reports them when it opens the
  * dataset. Reads past the page cache. Errors as gnn_blocks_compare() and gnn_blocks_open(). */
-GNN_MUST_CHECK enum gnn_status gnn_blocks_compare_sample(const char *dir, uint32_t dim, uint32_t id_bytes,
-                                                         uint64_t seed, struct gnn_blocks_sample *out,
-                                                         struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_blocks_compare_sample(const char *dir, uint32_t dim, enum gnn_feature_type type,
+                                                         uint32_t id_bytes, uint64_t seed,
+                                                         struct gnn_blocks_sample *out, struct gnn_err *err);
 
 #endif

@@ -28,11 +28,12 @@ struct check {
     uint64_t *indptr; /* (node_count + 1), once loaded */
     int32_t *labels;  /* (node_count) */
     gnn_node *splits[3];
-    char *chunk;              /* CHUNK_BYTES */
-    uint32_t dim;             /* of the features file that is being read */
-    uint32_t id_bytes;        /* of the file of lists */
-    uint64_t lines;           /* of the file of names, so far */
-    struct gnn_blocks blocks; /* of the file that is being read */
+    char *chunk;                        /* CHUNK_BYTES */
+    uint32_t dim;                       /* of the features file that is being read */
+    enum gnn_feature_type feature_type; /* likewise */
+    uint32_t id_bytes;                  /* of the file of lists */
+    uint64_t lines;                     /* of the file of names, so far */
+    struct gnn_blocks blocks;           /* of the file that is being read */
 };
 
 /* ---- sizes ---- */
@@ -61,7 +62,7 @@ static enum gnn_status check_unlisted(const struct check *c, struct gnn_err *err
     if (dir == NULL)
         return gnn_out_errno(errno, "cannot open directory", c->dir, err);
     for (const struct dirent *entry = readdir(dir); entry != NULL && status == GNN_OK; entry = readdir(dir))
-        if (strncmp(entry->d_name, "features-d", 10) == 0 && gnn_meta_find_file(c->meta, entry->d_name) == NULL)
+        if (strncmp(entry->d_name, "features-", 9) == 0 && gnn_meta_find_file(c->meta, entry->d_name) == NULL)
             status = gnn_fail(err, GNN_EFORMAT, "%s/%s: meta does not list it; remove it, or prepare this width again",
                               c->dir, entry->d_name);
     (void)closedir(dir);
@@ -94,10 +95,10 @@ static enum gnn_status visit_labels(struct check *c, const void *items, uint64_t
 static enum gnn_status visit_features(struct check *c, const void *items, uint64_t first, uint64_t count,
                                       const char *path, struct gnn_err *err)
 {
-    const float *values = items;
+    const bool half = c->feature_type == GNN_F16;
     assert(c->dim > 0);
     for (uint64_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
+        if (!isfinite(half ? gnn_half_widen(((const uint16_t *)items)[i]) : ((const float *)items)[i]))
             return gnn_fail(err, GNN_EFORMAT,
                             "%s: feature %" PRIu64 " of node %" PRIu64
                             " is not a finite number; make or import the dataset again",
@@ -287,8 +288,9 @@ static enum gnn_status check_contents(struct check *c, struct gnn_err *err)
     for (uint32_t i = 0; i < c->meta->dim_count; i++) {
         char name[32];
         c->dim = c->meta->dims[i];
-        gnn_meta_features_name(c->dim, name, sizeof name);
-        GNN_TRY(check_file(c, name, sizeof(float), visit_features, err));
+        c->feature_type = c->meta->types[i];
+        gnn_meta_features_name(c->dim, c->feature_type, name, sizeof name);
+        GNN_TRY(check_file(c, name, gnn_feature_type_bytes(c->feature_type), visit_features, err));
     }
     return check_triples(c, err);
 }

@@ -16,8 +16,9 @@ static bool holds_same(const char *target, const struct gnn_meta *meta)
         char own[GNN_CHECKSUM_TEXT], found[GNN_CHECKSUM_TEXT];
         const uint32_t id_bytes = (meta->id_widths & 4) != 0 ? 4 : 8;
         const uint32_t dim = i < meta->dim_count ? meta->dims[i] : 0;
-        gnn_meta_digest(meta, dim, id_bytes, own);
-        gnn_meta_digest(other, dim, id_bytes, found);
+        const enum gnn_feature_type type = i < meta->dim_count ? meta->types[i] : GNN_F32;
+        gnn_meta_digest(meta, dim, type, id_bytes, own);
+        gnn_meta_digest(other, dim, type, id_bytes, found);
         same = strcmp(own, found) == 0;
     }
     free(other);

@@ -43,6 +43,16 @@ void gnn_feature_row(uint64_t key, uint32_t class, uint32_t node, uint32_t dim, 
     }
 }
 
+void gnn_feature_row_store(uint64_t key, uint32_t class, uint32_t node, uint32_t dim, float amplitude,
+                           enum gnn_feature_type type, void *row)
+{
+    float wide[GNN_DIM_MAX];
+    assert(dim <= GNN_DIM_MAX);
+    gnn_feature_row(key, class, node, dim, amplitude, type == GNN_F32 ? row : wide);
+    if (type == GNN_F16)
+        gnn_halves_narrow(wide, dim, row);
+}
+
 float gnn_feature_amplitude(double signal, uint32_t class_count, uint32_t dim)
 {
     assert(class_count > 0);

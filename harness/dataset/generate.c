@@ -75,14 +75,14 @@ static struct gnn_chunk_stream indices_of(const struct generator *g)
 /* Enters their width into meta. name: room for the file's. */
 static struct gnn_chunk_stream features_of(const struct generator *g, struct gnn_meta *meta, char name[32])
 {
-    gnn_meta_features_name(g->recipe.options.dim, name, 32);
-    assert(meta->dim_count < GNN_META_DIMS_MAX);
-    meta->dims[meta->dim_count++] = g->recipe.options.dim;
+    const struct gnn_generate_options *const o = &g->recipe.options;
+    gnn_meta_features_name(o->dim, o->feature_type, name, 32);
+    gnn_meta_add_dim(meta, o->dim, o->feature_type);
     return (struct gnn_chunk_stream){.name = name,
                                      .fill = fill_features,
                                      .ctx = g,
                                      .items = g->recipe.counts.nodes,
-                                     .item_bytes = g->recipe.options.dim * (uint32_t)sizeof(float)};
+                                     .item_bytes = o->dim * gnn_feature_type_bytes(o->feature_type)};
 }
 
 static struct gnn_chunk_stream labels_of(const struct generator *g)
@@ -216,7 +216,9 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     assert(edges >= nodes || g->recipe.options.reach > 0); /* without one every node has an in-neighbour */
     gnn_recipe_describe(&g->recipe, edges, meta);
     const uint32_t id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
-    const uint64_t bytes = g->recipe.counts.dataset_bytes + edges * (id_bytes - sizeof(gnn_node));
+    const struct gnn_generate_options *const o = &g->recipe.options;
+    const uint64_t narrowed = nodes * o->dim * (sizeof(float) - gnn_feature_type_bytes(o->feature_type));
+    const uint64_t bytes = g->recipe.counts.dataset_bytes - narrowed + edges * (id_bytes - sizeof(gnn_node));
     enum gnn_status status = gnn_output_open(g->job, bytes, &output, err);
     GNN_NEXT(status, write_arrays(g, &output, meta, err));
     for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
@@ -231,8 +233,9 @@ static enum gnn_status add_features(struct generator *g, struct gnn_meta *have, 
 {
     struct gnn_output output = {0};
     char name[32];
-    const uint64_t bytes = (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float);
-    gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
+    const struct gnn_generate_options *const o = &g->recipe.options;
+    const uint64_t bytes = (uint64_t)g->recipe.counts.nodes * o->dim * gnn_feature_type_bytes(o->feature_type);
+    gnn_meta_features_name(o->dim, o->feature_type, name, sizeof name);
     if (have->dim_count == GNN_META_DIMS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s holds %d feature widths, the most a dataset may have", g->job->out_dir,
                         GNN_META_DIMS_MAX);
@@ -251,12 +254,13 @@ struct lacking {
 static enum gnn_status find_lacking(const struct generator *g, struct gnn_meta *have, const struct gnn_meta *want,
                                     struct lacking *out, struct gnn_err *err)
 {
-    const uint32_t dim = g->recipe.options.dim, id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
+    const struct gnn_generate_options *const o = &g->recipe.options;
+    char features[32];
+    gnn_meta_features_name(o->dim, o->feature_type, features, sizeof features);
     GNN_TRY(gnn_read_meta(g->job->out_dir, have, err));
     GNN_TRY(gnn_check_same(g->job->out_dir, have, want, err));
-    *out = (struct lacking){.features = true, .ids = (have->id_widths & id_bytes) == 0};
-    for (uint32_t i = 0; i < have->dim_count; i++)
-        out->features = out->features && have->dims[i] != dim;
+    *out = (struct lacking){.features = gnn_meta_find_file(have, features) == NULL,
+                            .ids = (have->id_widths & gnn_id_width_bytes(o->id_width)) == 0};
     return GNN_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/base/log.h"
 #include "harness/base/plain_text.h"
+#include "harness/dataset/read.h"
 #include "harness/dataset/sorter.h"
 #include "harness/dataset/widths.h"
 
@@ -47,6 +48,10 @@ const struct gnn_option gnn_import_table[] = {
     {.name = "id_bytes", .offset = offsetof(struct gnn_import_options, id_width), .type = GNN_OPT_CHOICE,
      .unit = "bytes", .def = "4", .choices = gnn_id_width_words,
      .help = "Width of a neighbour ID on disk: 4 writes `indices`, 8 writes `indices-8`"},
+    {.name = "feature_type", .offset = offsetof(struct gnn_import_options, feature_type), .type = GNN_OPT_CHOICE,
+     .def = "f32", .choices = gnn_feature_type_words,
+     .help = "Number format of the features on disk: f32, or f16 (half precision). Values that are halves are copied "
+             "exactly, others are rounded to the nearest half, and values above 65504 are rejected."},
     {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
      .help = "Width of random features for an input without features; 0 = reject such an input"},
     {OPTION(classes), .type = GNN_OPT_U32, .unit = "classes", .def = "0", .min = 0, .max = GNN_IMPORT_CLASSES_MAX,
@@ -125,8 +130,9 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
     describe_source(source, meta);
     for (const struct gnn_option *option = gnn_import_table; option->name != NULL; option++) {
         char value[64];
-        if (strcmp(option->name, "memory") == 0 || strcmp(option->name, "id_bytes") == 0)
-            continue; /* does not change the graph */
+        if (strcmp(option->name, "memory") == 0 || strcmp(option->name, "id_bytes") == 0 ||
+            strcmp(option->name, "feature_type") == 0)
+            continue; /* does not change the graph; `dims` has the type */
         gnn_option_format(option, importer->options, value, sizeof value);
         if (is_later_default(option, value))
             continue;
@@ -152,12 +158,12 @@ static enum gnn_status check_name(const struct gnn_import_source *source, struct
 static enum gnn_status check_triples(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                      struct gnn_err *err)
 {
-    if (options->dim != 0 || options->classes != 0 || options->row_normalise)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--dim, --classes and --row-normalise: %s is a knowledge graph, whose nodes have no features or "
-            "classes; leave them out (a run with --task link learns vectors of width --dim)",
-            source->from);
+    if (options->dim != 0 || options->classes != 0 || options->row_normalise || options->feature_type != GNN_F32)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--dim, --feature-type, --classes and --row-normalise: %s is a knowledge graph, whose nodes "
+                        "have no features or "
+                        "classes; leave them out (a run with --task link learns vectors of width --dim)",
+                        source->from);
     if (source->split != NULL)
         return gnn_fail(err, GNN_EUSAGE, "--split %s: the splits of a knowledge graph are its files", source->split);
     return GNN_OK;
@@ -275,7 +281,8 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
         describe(importer, files);
         tell_found(importer, files);
         tell_random(importer, files);
-        const uint64_t row_bytes = importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
+        const uint64_t row_bytes = importer->meta.dims[0] * gnn_feature_type_bytes(importer->options->feature_type) +
+                                   sizeof(int32_t) + sizeof(uint64_t);
         status = gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
     }
     const bool labels_first = files->labels && importer->nodes_known; /* small; they show that a header is wrong */
@@ -292,10 +299,30 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     return status;
 }
 
+/* Fails if the dataset that is there has features of the other type only: they would need the input. */
+static enum gnn_status check_feature_type(const struct gnn_importer *importer, struct gnn_err *err)
+{
+    const char *const dir = importer->job->out_dir, *const word =
+                                                        gnn_feature_type_words[importer->options->feature_type];
+    struct gnn_meta *have;
+    GNN_NEW(have, 1, err, "meta of %s", dir);
+    const bool is_dataset = gnn_read_meta(dir, have, NULL) == GNN_OK;
+    const bool lacks =
+        is_dataset && have->dim_count > 0 && gnn_meta_first_dim(have, importer->options->feature_type) == 0;
+    free(have);
+    if (lacks)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s exists already, without features of --feature-type %s; remove it, or import under another "
+                        "name",
+                        dir, word);
+    return GNN_OK;
+}
+
 static enum gnn_status add_to_existing(struct gnn_importer *importer, struct gnn_err *err)
 {
     const struct gnn_node_files unread = {.labels = false};
     describe(importer, &unread);
+    GNN_TRY(check_feature_type(importer, err));
     gnn_log_warn("%s is there already: %s is not read again; remove the dataset to import it anew",
                  importer->job->out_dir, importer->source->from);
     return gnn_add_id_width_alone(importer->job, &importer->meta, gnn_id_width_bytes(importer->options->id_width), err);

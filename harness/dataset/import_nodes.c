@@ -48,8 +48,7 @@ static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, cons
                         path, dim, GNN_DIM_MAX);
     if (dim == 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: features of width 0, expected 1 to %d", path, GNN_DIM_MAX);
-    importer->meta.dims[0] = (uint32_t)dim;
-    importer->meta.dim_count = 1;
+    gnn_meta_add_dim(&importer->meta, (uint32_t)dim, importer->options->feature_type);
     return GNN_OK;
 }
 
@@ -370,7 +369,26 @@ struct feature_writer {
     struct gnn_npy *data, *indices, *indptr; /* dense: data alone */
     uint64_t offset;                         /* sparse: where the row starts */
     float *row;                              /* (dim) */
+    uint16_t *half_row;                      /* (dim), for float16 features, else NULL */
 };
+
+/* Writes the row as it is stored. A finite number must stay finite. */
+static enum gnn_status write_row(const struct feature_writer *w, uint64_t node, struct gnn_err *err)
+{
+    const uint32_t dim = w->importer->meta.dims[0];
+    if (w->half_row == NULL)
+        return gnn_out_write(w->out, w->row, dim * sizeof *w->row, err);
+    for (uint32_t i = 0; i < dim; i++)
+        if (fabsf(w->row[i]) >= GNN_HALF_OVERFLOW)
+            return gnn_fail(err, GNN_EFORMAT,
+                            "%s: feature %" PRIu32 " of node %" PRIu64
+                            " is %g, and the largest float16 is %g; leave out --feature-type f16, or add "
+                            "--row-normalise",
+                            w->data != NULL ? w->data->input->path : w->importer->source->from, i, node,
+                            (double)w->row[i], (double)GNN_HALF_MAX);
+    gnn_halves_narrow(w->row, dim, w->half_row);
+    return gnn_out_write(w->out, w->half_row, dim * sizeof *w->half_row, err);
+}
 
 static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node, struct gnn_err *err)
 {
@@ -387,7 +405,7 @@ static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node,
     if (w->importer->options->row_normalise && sum > 0)
         for (uint32_t i = 0; i < dim; i++)
             w->row[i] = (float)((double)w->row[i] / sum);
-    return gnn_out_write(w->out, w->row, dim * sizeof *w->row, err);
+    return write_row(w, node, err);
 }
 
 static enum gnn_status dense_row(struct feature_writer *w, uint64_t node, struct gnn_err *err)
@@ -469,7 +487,7 @@ static enum gnn_status expect_ends(const struct feature_writer *w, struct gnn_er
 static enum gnn_status write_rows(struct feature_writer *w, const char *name, struct gnn_err *err)
 {
     const struct gnn_meta *meta = &w->importer->meta;
-    const uint64_t row_bytes = meta->dims[0] * sizeof(float);
+    const uint64_t row_bytes = meta->dims[0] * gnn_feature_type_bytes(meta->types[0]);
     assert(meta->dim_count == 1);
     assert(meta->node_count > 0);
     const uint64_t key = gnn_rng_fork(w->importer->options->seed, "import.features");
@@ -482,7 +500,7 @@ static enum gnn_status write_rows(struct feature_writer *w, const char *name, st
             GNN_TRY(dense_row(w, node, err));
         } else {
             gnn_feature_row(key, 0, (gnn_node)node, meta->dims[0], 0, w->row);
-            GNN_TRY(gnn_out_write(w->out, w->row, row_bytes, err));
+            GNN_TRY(write_row(w, node, err));
         }
         if (node % 1024 == 0)
             GNN_TRY(gnn_ticker_set(&ticker, node * row_bytes, err));
@@ -497,17 +515,21 @@ enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct 
 {
     struct feature_writer w = {.importer = importer};
     char name[32];
-    gnn_meta_features_name(importer->meta.dims[0], name, sizeof name);
+    gnn_meta_features_name(importer->meta.dims[0], importer->meta.types[0], name, sizeof name);
     enum gnn_status status = gnn_out_open(&importer->output, name, OUT_BUFFER, GNN_OUT_DATASET, &w.out, err);
     if (status == GNN_OK && files->dense)
         status = open_dense(&w, files, err);
     if (status == GNN_OK && files->sparse)
         status = open_sparse(&w, files, err);
     if (status == GNN_OK) {
+        const bool half = importer->meta.types[0] == GNN_F16;
         w.row = malloc(importer->meta.dims[0] * sizeof *w.row);
-        status = w.row != NULL ? write_rows(&w, name, err) : gnn_fail(err, GNN_ENOMEM, "feature row");
+        w.half_row = half ? malloc(importer->meta.dims[0] * sizeof *w.half_row) : NULL;
+        status = w.row != NULL && (w.half_row != NULL || !half) ? write_rows(&w, name, err)
+                                                                : gnn_fail(err, GNN_ENOMEM, "feature row");
     }
     free(w.row);
+    free(w.half_row);
     gnn_npy_close(w.data);
     gnn_npy_close(w.indices);
     gnn_npy_close(w.indptr);

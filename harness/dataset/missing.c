@@ -28,7 +28,9 @@ static void put_widths(const struct gnn_dataset_wanted *w, const struct gnn_regi
     char dim[32] = "";
     if (w->dim != 0 && entry->kind != GNN_REGISTRY_KNOWLEDGE)
         (void)snprintf(dim, sizeof dim, " --dim %" PRIu32, w->dim);
-    (void)snprintf(text + used, text_bytes - used, "%s%s", dim, w->id_bytes == 8 ? " --id-bytes 8" : "");
+    const bool half = w->feature_type == GNN_F16 && entry->kind != GNN_REGISTRY_KNOWLEDGE;
+    (void)snprintf(text + used, text_bytes - used, "%s%s%s", dim, half ? " --feature-type f16" : "",
+                   w->id_bytes == 8 ? " --id-bytes 8" : "");
 }
 
 /* Writes the command that generates the entry below data_dir. The graph `kron` has levels instead of a scale. */

@@ -3,6 +3,7 @@
 #ifndef GNN_DATASET_MISSING_H
 #define GNN_DATASET_MISSING_H
 
+#include "harness/base/half.h"
 #include "harness/oocgnn.h"
 
 struct gnn_dataset_wanted {
@@ -10,7 +11,8 @@ struct gnn_dataset_wanted {
     const char *data_dir; /* of the prepared datasets */
     const char *dir;      /* where the dataset was looked for */
     uint32_t scale_divisor;
-    uint32_t dim;      /* 0: the usual one */
+    uint32_t dim; /* 0: the usual one */
+    enum gnn_feature_type feature_type;
     uint32_t id_bytes; /* 4 or 8 */
     bool links;        /* a knowledge graph is wanted */
 };

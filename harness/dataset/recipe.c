@@ -23,6 +23,10 @@ const struct gnn_option gnn_generate_table[] = {
     {.name = "id_bytes", .offset = offsetof(struct gnn_generate_options, id_width), .type = GNN_OPT_CHOICE,
      .unit = "bytes", .def = "4", .choices = gnn_id_width_words,
      .help = "Width of a neighbour ID on disk: 4 writes `indices`, 8 writes `indices-8`"},
+    {.name = "feature_type", .offset = offsetof(struct gnn_generate_options, feature_type), .type = GNN_OPT_CHOICE,
+     .def = "f32", .choices = gnn_feature_type_words,
+     .help = "Number format of the features on disk: f32, or f16 (half precision), which takes half the space. "
+             "Runs widen f16 to f32 when they gather rows."},
     {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
      .help = "Threads that generate; 0 = one for each core. The number does not change the result."},
     {OPTION(homophily), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
@@ -263,15 +267,16 @@ void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t
     gnn_procedural_labels(recipe->graph, first, (uint32_t)count, (uint32_t *)labels); /* classes are fewer than 2^31 */
 }
 
-void gnn_recipe_features(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, float *rows)
+void gnn_recipe_features(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, void *rows)
 {
     const uint32_t dim = recipe->options.dim;
+    const enum gnn_feature_type type = recipe->options.feature_type;
     assert(first + count <= recipe->counts.nodes);
     for (uint64_t i = 0; i < count; i++) {
         const gnn_node node = (gnn_node)(first + i);
         const float amplitude = recipe->amplitude * (float)gnn_procedural_clarity(recipe->graph, node);
-        gnn_feature_row(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim, amplitude,
-                        rows + i * dim);
+        gnn_feature_row_store(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim, amplitude,
+                              type, (unsigned char *)rows + i * dim * gnn_feature_type_bytes(type));
     }
 }
 
@@ -312,7 +317,7 @@ static bool is_among(const char *option, const char *const *names)
  * without one is described as it was before there were any. */
 static bool is_parameter(const char *option, bool has_reach)
 {
-    static const char *const others[] = {"dim", "id_bytes", "threads", "levels", NULL};
+    static const char *const others[] = {"dim", "id_bytes", "feature_type", "threads", "levels", NULL};
     static const char *const of_reach[] = {"reach",      "order",     "empty",    "list_mean", "train_empty",
                                            "train_mean", "hub_shift", "coupling", "votes",     NULL};
     return !is_among(option, others) && (has_reach || !is_among(option, of_reach));

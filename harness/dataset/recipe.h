@@ -40,8 +40,8 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
 /* Computes the labels of nodes [first, first + count). */
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels);
 
-/* Computes the feature rows of nodes [first, first + count), options.dim wide. */
-void gnn_recipe_features(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, float *rows);
+/* Computes the feature rows of nodes [first, first + count), options.dim wide, of options.feature_type. */
+void gnn_recipe_features(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, void *rows);
 
 /* Members of a split in ascending order. Splits are disjoint ranges of one permutation of the nodes, or of the
  * reachable set. */

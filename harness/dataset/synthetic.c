@@ -204,7 +204,7 @@ static enum gnn_status name_digest(struct gnn_synthetic *s, char digest[GNN_CHEC
     } * m;
     GNN_NEW(m, 1, err, "meta");
     gnn_recipe_describe(&s->recipe, s->dataset.edge_count, &m->meta);
-    m->meta.dims[m->meta.dim_count++] = s->recipe.options.dim;
+    gnn_meta_add_dim(&m->meta, s->recipe.options.dim, s->recipe.options.feature_type);
     const enum gnn_status status = gnn_meta_format(&m->meta, m->text, sizeof m->text, err);
     if (status == GNN_OK)
         gnn_checksum_of(m->text, strlen(m->text), digest);
@@ -216,13 +216,14 @@ static enum gnn_status publish(struct gnn_synthetic *s, struct gnn_err *err)
 {
     struct gnn_dataset *const d = &s->dataset;
     const struct gnn_recipe *const recipe = &s->recipe;
-    char digest[GNN_CHECKSUM_TEXT];
+    char digest[GNN_CHECKSUM_TEXT], features[32];
     d->scale_divisor = recipe->scale_divisor;
     d->node_count = recipe->counts.nodes;
     d->edge_count = s->indices.indptr[d->node_count];
     d->dim = recipe->options.dim;
     d->class_count = recipe->entry->classes;
-    d->row_bytes = d->dim * (uint32_t)sizeof(float);
+    d->feature_type = recipe->options.feature_type;
+    d->row_bytes = d->dim * gnn_feature_type_bytes(d->feature_type);
     d->id_bytes = s->indices.content.id_bytes;
     d->indices_bytes = s->indices.content.size_bytes;
     d->indptr = s->indptr;
@@ -235,7 +236,8 @@ static enum gnn_status publish(struct gnn_synthetic *s, struct gnn_err *err)
     (void)snprintf(d->digest, sizeof d->digest, "procedural:%.28s", digest);
     (void)snprintf(d->dir, sizeof d->dir, "/procedural/%s-1_%" PRIu32 "-%.8s", d->name, d->scale_divisor, digest);
     (void)snprintf(d->indices_path, sizeof d->indices_path, "%s/%s", d->dir, gnn_meta_indices_name(d->id_bytes));
-    (void)snprintf(d->features_path, sizeof d->features_path, "%s/features-d%" PRIu32, d->dir, d->dim);
+    gnn_meta_features_name(d->dim, d->feature_type, features, sizeof features);
+    (void)snprintf(d->features_path, sizeof d->features_path, "%s/%s", d->dir, features);
     return GNN_OK;
 }
 

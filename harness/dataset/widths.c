@@ -139,7 +139,7 @@ static bool has_dims(const struct gnn_meta *have, const struct gnn_meta *want)
 {
     char name[32];
     for (uint32_t i = 0; i < want->dim_count; i++) {
-        gnn_meta_features_name(want->dims[i], name, sizeof name);
+        gnn_meta_features_name(want->dims[i], want->types[i], name, sizeof name);
         if (gnn_meta_find_file(have, name) == NULL)
             return false;
     }

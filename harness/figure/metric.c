@@ -134,7 +134,7 @@ static double number_of(const struct gnn_kv_list *list, const char *key)
 
 static double feature_gib(const struct gnn_run_record *run)
 {
-    return number_of(&run->environment, "dataset.nodes") * gnn_known(run->dim) * sizeof(float) / GIB;
+    return number_of(&run->environment, "dataset.nodes") * gnn_known(gnn_run_row_bytes(run)) / GIB;
 }
 
 static double topology_gib(const struct gnn_run_record *run)

@@ -84,13 +84,14 @@ enum gnn_status gnn_run_caption_write(struct gnn_paper_figure *figure, const str
                                       struct gnn_err *err)
 {
     static const char *const parts[][3] = {
-        {"world", "", " world"},      {"profile", "profile ", ""},
-        {"costs", "costs ", ""},      {"compute", "compute ", ""},
-        {"dataset", "", ""},          {"scale", "scale ", ""},
-        {"system", "", ""},           {"memory", "memory limit ", ""},
-        {"dim", "dim ", ""},          {"model", "", ""},
-        {"batch", "batch ", ""},      {"fanout", "fan-out ", ""},
-        {"cold", "cold start: ", ""}, {"hidden", "hidden ", ""},
+        {"world", "", " world"},    {"profile", "profile ", ""},
+        {"costs", "costs ", ""},    {"compute", "compute ", ""},
+        {"dataset", "", ""},        {"scale", "scale ", ""},
+        {"system", "", ""},         {"memory", "memory limit ", ""},
+        {"dim", "dim ", ""},        {"feature-type", "features ", ""},
+        {"model", "", ""},          {"batch", "batch ", ""},
+        {"fanout", "fan-out ", ""}, {"cold", "cold start: ", ""},
+        {"hidden", "hidden ", ""},
     };
     char tail[GNN_FIGURE_LINE] = "", *const text = figure->caption;
     const char *const memory = place_of(figure, request, "memory");
@@ -106,7 +107,9 @@ enum gnn_status gnn_run_caption_write(struct gnn_paper_figure *figure, const str
     (void)add(tail, ROOM - 1, build != NULL && build[0] != '\0' ? ". Build " : "", build != NULL ? build : "", "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const char *const value = gnn_kv_get(&shared, parts[i][0]);
-        if (value != NULL && value[0] != '\0' && add(text, ROOM - 3 - strlen(tail), parts[i][1], value, parts[i][2]))
+        const bool is_usual = strcmp(parts[i][0], "feature-type") == 0 && value != NULL && strcmp(value, "f32") == 0;
+        if (value != NULL && value[0] != '\0' && !is_usual &&
+            add(text, ROOM - 3 - strlen(tail), parts[i][1], value, parts[i][2]))
             (void)add(text, ROOM, ", ", "", "");
     }
     text[strlen(text) > 2 ? strlen(text) - 2 : 0] = '\0';

@@ -124,44 +124,53 @@ static enum gnn_status choose_vectors(struct dataset *d, uint32_t dim, struct gn
     return GNN_OK;
 }
 
-/* Names the command that adds the width; features that were imported have only the width of the input. */
-static enum gnn_status no_such_width(const struct dataset *d, uint32_t dim, const char *have, struct gnn_err *err)
+/* Names the option that reads what the dataset has, or the command that adds the width. Features that were imported
+ * have only the width and the type of their import. */
+static enum gnn_status no_such_features(const struct dataset *d, uint32_t dim, enum gnn_feature_type type,
+                                        struct gnn_err *err)
 {
-    char dir[PATH_MAX_BYTES];
-    if (strncmp(d->meta.origin, "imported", strlen("imported")) == 0)
+    const enum gnn_feature_type other = type == GNN_F16 ? GNN_F32 : GNN_F16;
+    const char *const word = gnn_feature_type_words[type], *const other_word = gnn_feature_type_words[other];
+    char dir[PATH_MAX_BYTES], have[128], have_other[128], width[64], name[32];
+    (void)gnn_meta_dims_text(&d->meta, type, have, sizeof have);
+    (void)gnn_meta_dims_text(&d->meta, other, have_other, sizeof have_other);
+    (void)snprintf(width, sizeof width, dim == 0 ? "any width" : "width %" PRIu32, dim);
+    gnn_meta_features_name(dim, other, name, sizeof name);
+    const bool imported = strncmp(d->meta.origin, "imported", strlen("imported")) == 0;
+    if (dim == 0 ? d->meta.dim_count > 0 : gnn_meta_find_file(&d->meta, name) != NULL)
         return gnn_fail(err, GNN_ENOENT,
-                        "%s has no features of width %" PRIu32 ": those that were imported have width %s; leave --dim "
-                        "out",
-                        d->public.dir, dim, have);
+                        "%s has no %s features of %s, but %s features of width %s; add --feature-type %s",
+                        d->public.dir, word, width, other_word, have_other, other_word);
+    if (imported)
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s has no features of %s: those that were imported have width %s; leave --dim out",
+                        d->public.dir, width, strcmp(have, "none") != 0 ? have : have_other);
     return gnn_fail(err, GNN_ENOENT,
-                    "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare %s --dim %" PRIu32
-                    "` adds them",
-                    d->public.dir, dim, have, gnn_shell_word(d->public.dir, dir, sizeof dir), dim);
+                    "%s has no %sfeatures of %s (it has: %s); `oocgnn prepare %s --dim %" PRIu32 "%s` adds them",
+                    d->public.dir, type == GNN_F16 ? "f16 " : "", width, have,
+                    gnn_shell_word(d->public.dir, dir, sizeof dir), dim, type == GNN_F16 ? " --feature-type f16" : "");
 }
 
-/* Chooses the feature width and names the files that the run reads itself. */
-static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct gnn_err *err)
+/* Chooses the features and names the files that the run reads itself. */
+static enum gnn_status choose_features(struct dataset *d, uint32_t dim, enum gnn_feature_type type, struct gnn_err *err)
 {
     struct gnn_dataset *p = &d->public;
     const struct gnn_meta *meta = &d->meta;
     if (meta->relation_count > 0)
         return choose_vectors(d, dim, err);
-    if (dim == 0 && meta->dim_count > 0)
-        dim = meta->dims[0];
+    if (dim == 0)
+        dim = gnn_meta_first_dim(meta, type);
     char name[32];
-    gnn_meta_features_name(dim, name, sizeof name);
+    gnn_meta_features_name(dim, type, name, sizeof name);
     const struct gnn_meta_file *file = gnn_meta_find_file(meta, name);
-    if (file == NULL) {
-        char have[128] = "none";
-        for (uint32_t i = 0, used = 0; i < meta->dim_count && used < sizeof have; i++)
-            used += (uint32_t)snprintf(have + used, sizeof have - used, "%s%" PRIu32, i > 0 ? ", " : "", meta->dims[i]);
-        return no_such_width(d, dim, have, err);
-    }
+    if (file == NULL)
+        return no_such_features(d, dim, type, err);
     assert(dim > 0);
     assert(dim <= GNN_DIM_MAX);
     assert(file->bytes == gnn_meta_expected_bytes(meta, name));
     p->dim = dim;
-    p->row_bytes = dim * (uint32_t)sizeof(float);
+    p->feature_type = type;
+    p->row_bytes = dim * gnn_feature_type_bytes(type);
     p->feature_bytes = file->bytes;
     join(p->features_path, p->dir, name);
     return GNN_OK;
@@ -190,7 +199,7 @@ static void publish_meta(struct dataset *d)
     struct gnn_dataset *p = &d->public;
     const struct gnn_meta *meta = &d->meta;
     memcpy(p->name, meta->name, sizeof p->name);
-    gnn_meta_digest(meta, p->dim, p->id_bytes, p->digest);
+    gnn_meta_digest(meta, p->dim, p->feature_type, p->id_bytes, p->digest);
     p->scale_divisor = meta->scale_divisor;
     p->node_count = meta->node_count;
     p->edge_count = meta->edge_count;
@@ -218,12 +227,12 @@ static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *e
     return GNN_OK;
 }
 
-static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t dim, uint32_t id_bytes,
-                            struct gnn_err *err)
+static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t dim, enum gnn_feature_type type,
+                            uint32_t id_bytes, struct gnn_err *err)
 {
     struct gnn_dataset *p = &d->public;
     GNN_TRY(read_meta(world, d, err));
-    GNN_TRY(choose_features(d, dim, err));
+    GNN_TRY(choose_features(d, dim, type, err));
     GNN_TRY(choose_indices(d, id_bytes, err));
     publish_meta(d);
     GNN_TRY(check_on_disk(world, p->indices_path, p->indices_bytes, err));
@@ -239,8 +248,8 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
     return check_contents(d, err);
 }
 
-enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim, uint32_t id_bytes,
-                                 struct gnn_dataset **out, struct gnn_err *err)
+enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim, enum gnn_feature_type type,
+                                 uint32_t id_bytes, struct gnn_dataset **out, struct gnn_err *err)
 {
     struct dataset *d;
     if (strlen(dir) >= sizeof d->public.dir)
@@ -248,7 +257,7 @@ enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint3
                         sizeof d->public.dir - 1);
     GNN_NEW(d, 1, err, "dataset %s", dir);
     (void)snprintf(d->public.dir, sizeof d->public.dir, "%s", dir);
-    const enum gnn_status status = fill(world, d, dim, id_bytes, err);
+    const enum gnn_status status = fill(world, d, dim, type, id_bytes, err);
     if (status == GNN_OK)
         *out = &d->public;
     else

@@ -185,13 +185,10 @@ static enum gnn_status find_varied(struct labelling *l, struct gnn_err *err)
 /* Conditions that differ because an option differs, which says more to a reader. */
 static const struct {
     const char *effect, *option;
-} causes[] = {{"dataset.digest", "dataset"},
-              {"dataset.digest", "scale"},
-              {"dataset.digest", "dim"},
-              {"dataset.digest", "id-bytes"},
-              {"profile.digest", "profile"},
-              {"costs.digest", "compute"},
-              {"cap", "memory"}};
+} causes[] = {{"dataset.digest", "dataset"},      {"dataset.digest", "scale"},
+              {"dataset.digest", "dim"},          {"dataset.digest", "id-bytes"},
+              {"dataset.digest", "feature-type"}, {"profile.digest", "profile"},
+              {"costs.digest", "compute"},        {"cap", "memory"}};
 
 /* Returns true if the series s and `other` differ in an option that explains why they differ in `key`. */
 static bool is_explained(const struct labelling *l, uint32_t s, uint32_t other, const char *key)

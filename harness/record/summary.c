@@ -148,6 +148,18 @@ uint64_t gnn_run_bound_bytes(const struct gnn_run_record *run)
     return text != NULL && gnn_parse_u64(text, &bytes, NULL) == GNN_OK ? bytes : GNN_UNKNOWN;
 }
 
+bool gnn_run_has_halves(const struct gnn_run_record *run)
+{
+    const char *const type = gnn_kv_get(&run->config, "feature-type");
+    return type != NULL && strcmp(type, "f16") == 0;
+}
+
+uint64_t gnn_run_row_bytes(const struct gnn_run_record *run)
+{
+    const uint64_t value_bytes = gnn_run_has_halves(run) ? sizeof(uint16_t) : sizeof(float);
+    return run->dim == GNN_UNKNOWN ? GNN_UNKNOWN : gnn_mul_bytes(run->dim, value_bytes);
+}
+
 double gnn_run_bound_ratio(const struct gnn_run_record *run)
 {
     const uint64_t bound_bytes = gnn_run_bound_bytes(run);
@@ -161,7 +173,7 @@ double gnn_run_bound_ratio(const struct gnn_run_record *run)
     }
     if (rows == GNN_UNKNOWN)
         return (double)NAN;
-    return (double)rows * (double)run->dim * sizeof(float) / (double)bound_bytes;
+    return (double)rows * (double)gnn_run_row_bytes(run) / (double)bound_bytes;
 }
 
 uint64_t gnn_run_floor_ns(const struct gnn_run_record *run)
@@ -454,6 +466,8 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
         say(text, text_bytes, run->scale_divisor == 1 ? "scale 1" : "scale 1/%" PRIu64, run->scale_divisor);
     if (run->dim != GNN_UNKNOWN)
         say(text, text_bytes, "dim %" PRIu64, run->dim);
+    if (gnn_run_has_halves(run))
+        say(text, text_bytes, "f16 features");
     const char *const id_bytes = gnn_kv_get(&run->config, "id-bytes");
     if (id_bytes != NULL && strcmp(id_bytes, "4") != 0)
         say(text, text_bytes, "neighbour IDs of %s bytes", id_bytes);

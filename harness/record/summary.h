@@ -109,6 +109,11 @@ double gnn_run_test_mrr(const struct gnn_run_record *run);
 /* Returns the last known test accuracy; NAN: none. */
 double gnn_run_test_accuracy(const struct gnn_run_record *run);
 
+/* Returns whether the run's features are half-precision numbers (--feature-type f16). */
+bool gnn_run_has_halves(const struct gnn_run_record *run);
+/* Returns the bytes of a feature row on disk. GNN_UNKNOWN: the width is unknown. */
+uint64_t gnn_run_row_bytes(const struct gnn_run_record *run);
+
 /* Returns the minimum reads: the fewest feature bytes that any exact system reads for the run's mini-batches with its
  * memory. The value is `bound.bytes` of the environment. GNN_UNKNOWN: not computed. */
 uint64_t gnn_run_bound_bytes(const struct gnn_run_record *run);

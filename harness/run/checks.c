@@ -114,9 +114,9 @@ static enum gnn_status check_generate(const struct gnn_run_config *config, struc
     gnn_option_defaults(gnn_generate_table, &options);
     const struct gnn_generate_options usual = options;
     GNN_TRY(gnn_generate_set(&options, config->generate, err));
-    if (options.dim == usual.dim && options.id_width == usual.id_width)
+    if (options.dim == usual.dim && options.id_width == usual.id_width && options.feature_type == usual.feature_type)
         return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE, "--generate %s: give --dim and --id-bytes as options of the run",
+    return gnn_fail(err, GNN_EUSAGE, "--generate %s: give --dim, --id-bytes and --feature-type as options of the run",
                     config->generate);
 }
 
@@ -249,6 +249,10 @@ static enum gnn_status check_task(const struct gnn_run_config *config, const str
             system->name);
     if (config->sample_only)
         return gnn_fail(err, GNN_ENOTSUP, "--sample-only: links are not learned without training; leave it out");
+    if (config->feature_type != GNN_F32)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--feature-type %s is for features: --task link learns vectors of float32; leave it out",
+                        gnn_feature_type_words[config->feature_type]);
     if (config->decoder == GNN_DECODER_COMPLEX && gnn_run_dim(config) % 2 != 0)
         return gnn_fail(err, GNN_EUSAGE, "--dim %u: --decoder complex takes an even one, half of it imaginary",
                         config->dim);

@@ -4,6 +4,7 @@
 #ifndef GNN_RUN_CONFIG_H
 #define GNN_RUN_CONFIG_H
 
+#include "harness/base/half.h"
 #include "harness/base/id_width.h"
 #include "harness/base/option.h"
 #include "harness/oocgnn.h"
@@ -25,6 +26,7 @@ struct gnn_run_config {
     uint32_t scale_divisor;
     uint32_t dim; /* 0: the only one prepared */
     enum gnn_id_width id_width;
+    enum gnn_feature_type feature_type;
     char generate[GNN_TEXT_MAX]; /* generator options for a computed graph, "name=value,..." */
 
     enum gnn_task_kind task;

@@ -240,6 +240,7 @@ static enum gnn_status open_synthetic(struct gnn_machine *m, struct gnn_err *err
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = m->config->dim;
     options.id_width = m->config->id_width;
+    options.feature_type = m->config->feature_type;
     GNN_TRY(gnn_generate_set(&options, m->config->generate, err));
     GNN_TRY(gnn_synthetic_open(m->world, m->config->dataset, &options, m->config->scale_divisor, &m->synthetic, err));
     const struct gnn_dataset *const d = gnn_synthetic_dataset(m->synthetic);
@@ -285,8 +286,8 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(m->config, dir, sizeof dir);
     GNN_TRY(check_links(m, dir, err));
-    GNN_TRY(gnn_dataset_open(m->world, dir, gnn_run_dim(m->config), gnn_id_width_bytes(m->config->id_width),
-                             &m->dataset, err));
+    GNN_TRY(gnn_dataset_open(m->world, dir, gnn_run_dim(m->config), m->config->feature_type,
+                             gnn_id_width_bytes(m->config->id_width), &m->dataset, err));
     if (m->config->task == GNN_TASK_NODES && m->dataset->relation_count > 0)
         return gnn_fail(err, GNN_EUSAGE, "%s is a knowledge graph without training nodes; add --task link", dir);
     if (m->config->sample_only)

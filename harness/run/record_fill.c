@@ -113,7 +113,7 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
 /* The width that the run will take, as gnn_dataset_open chooses it. */
 static uint32_t dim_of(const struct gnn_run_config *config, const struct gnn_meta *meta)
 {
-    return gnn_run_dim(config) != 0 || meta->dim_count == 0 ? gnn_run_dim(config) : meta->dims[0];
+    return gnn_run_dim(config) != 0 ? gnn_run_dim(config) : gnn_meta_first_dim(meta, config->feature_type);
 }
 
 /* Runs accept the graph of an earlier version, whose numbers are not those of the present one. */
@@ -144,13 +144,13 @@ static enum gnn_status fill_from_meta(const struct gnn_run_config *config, const
     copy_name(run->dataset, meta->name);
     run->scale_divisor = meta->scale_divisor;
     run->dim = dim;
-    gnn_meta_features_name(dim, features, sizeof features);
+    gnn_meta_features_name(dim, config->feature_type, features, sizeof features);
     const uint32_t id_bytes = gnn_id_width_bytes(config->id_width);
     const char *const indices = gnn_meta_indices_name(id_bytes);
     const bool links = meta->relation_count > 0; /* edges instead of features */
     if ((gnn_meta_find_file(meta, features) == NULL && !links) || gnn_meta_find_file(meta, indices) == NULL)
         return GNN_OK; /* no such width: the worker says so */
-    gnn_meta_digest(meta, dim, id_bytes, digest);
+    gnn_meta_digest(meta, dim, config->feature_type, id_bytes, digest);
     run->dataset_bytes =
         gnn_meta_expected_bytes(meta, "indptr") + gnn_meta_expected_bytes(meta, indices) +
         (links ? gnn_meta_expected_bytes(meta, gnn_meta_triples_name(0)) : gnn_meta_expected_bytes(meta, features));

@@ -160,7 +160,7 @@ static bool misses_read(const struct context *c)
     const struct gnn_record_counters *const k = &c->run->counters;
     if (k->requested_bytes == GNN_UNKNOWN || k->cache_misses == GNN_UNKNOWN || c->run->dim == GNN_UNKNOWN)
         return true;
-    const uint64_t least_bytes = gnn_mul_bytes(k->cache_misses, c->run->dim * sizeof(float));
+    const uint64_t least_bytes = gnn_mul_bytes(k->cache_misses, gnn_run_row_bytes(c->run));
     if (k->requested_bytes >= least_bytes)
         return true;
     return BROKEN(c, "%" PRIu64 " rows were missed, %" PRIu64 " B, but %" PRIu64 " B were read", k->cache_misses,

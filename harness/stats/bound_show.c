@@ -120,7 +120,8 @@ void gnn_bound_text(const struct gnn_bound_heading *h, const struct gnn_bound *b
     (void)fprintf(out, "%s 1/%" PRIu32 ": mini-batches of %" PRIu32 " seeds, seed %" PRIu64 ". ",
                   gnn_text_plain(h->dataset->name, name, sizeof name), h->dataset->scale_divisor, h->config->batch_size,
                   h->config->seed);
-    (void)fprintf(out, "Working set: %" PRIu64 " rows of %" PRIu64 " bytes, %s.\n", distinct, row_bytes,
+    (void)fprintf(out, "Working set: %" PRIu64 " %s rows of %" PRIu64 " bytes, %s.\n", distinct,
+                  gnn_feature_type_words[h->dataset->feature_type], row_bytes,
                   gnn_format_bytes(gnn_mul_bytes(distinct, row_bytes), bytes, sizeof bytes));
     put_device(h, b, out);
     (void)fputs("\n", out);
@@ -220,6 +221,7 @@ enum gnn_status gnn_bound_json(const struct gnn_bound_heading *h, const struct g
         set(object, "dataset", json_string(gnn_text_plain(h->dataset->name, name, sizeof name))) &&
         set(object, "scale_divisor", integer(h->dataset->scale_divisor)) &&
         set(object, "seed", integer(h->config->seed)) && set(object, "batch_size", integer(h->config->batch_size)) &&
+        set(object, "feature_type", json_string(gnn_feature_type_words[h->dataset->feature_type])) &&
         set(object, "row_bytes", integer(gnn_row_trace_row_bytes(b->trace))) &&
         set(object, "distinct_rows", integer(gnn_row_trace_distinct(b->trace))) &&
         set(object, "largest_batch_rows", integer(gnn_row_trace_largest_batch(b->trace))) &&

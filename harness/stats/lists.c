@@ -71,21 +71,21 @@ enum gnn_status gnn_lists_open_computed(struct gnn_world *world, const struct gn
 
 /* ---- a prepared one ---- */
 
-static enum gnn_status open_prepared(struct gnn_lists *l, const char *dir, uint32_t dim, struct gnn_meta *meta,
-                                     struct gnn_err *err)
+static enum gnn_status open_prepared(struct gnn_lists *l, const char *dir, uint32_t dim, enum gnn_feature_type type,
+                                     struct gnn_meta *meta, struct gnn_err *err)
 {
     GNN_TRY(gnn_read_meta(dir, meta, err));
     const uint32_t id_bytes = (meta->id_widths & sizeof(gnn_node)) != 0 ? sizeof(gnn_node) : sizeof(uint64_t);
     const uint32_t width = meta->relation_count > 0 ? VECTOR_DIM : dim;
-    GNN_TRY(gnn_dataset_open(l->world, dir, width, id_bytes, &l->prepared, err));
+    GNN_TRY(gnn_dataset_open(l->world, dir, width, type, id_bytes, &l->prepared, err));
     l->dataset = l->prepared;
     GNN_TRY(gnn_file_open(l->world, l->dataset->indices_path, GNN_OPEN_READ, &l->file, err));
     GNN_TRY(gnn_map_open(l->world, l->file, GNN_MAP_NORMAL, &l->map, err));
     return gnn_source_mapped(l->world, l->map, id_bytes, &l->source, err);
 }
 
-enum gnn_status gnn_lists_open_prepared(struct gnn_world *world, const char *dir, uint32_t dim, struct gnn_lists **out,
-                                        struct gnn_err *err)
+enum gnn_status gnn_lists_open_prepared(struct gnn_world *world, const char *dir, uint32_t dim,
+                                        enum gnn_feature_type type, struct gnn_lists **out, struct gnn_err *err)
 {
     struct gnn_lists *l;
     struct gnn_meta *meta;
@@ -96,7 +96,7 @@ enum gnn_status gnn_lists_open_prepared(struct gnn_world *world, const char *dir
         return gnn_fail(err, GNN_ENOMEM, "lists of %s", dir);
     }
     l->world = world;
-    const enum gnn_status status = open_prepared(l, dir, dim, meta, err);
+    const enum gnn_status status = open_prepared(l, dir, dim, type, meta, err);
     free(meta);
     return GNN_OPENED(status, l, out, gnn_lists_close);
 }

@@ -12,7 +12,8 @@ struct gnn_lists; /* owner only */
 /* Opens the dataset in the directory, with IDs of 4 bytes if it has them, else of 8. A knowledge graph is valid, too:
  * its vectors have 100 reals, whatever dim is. Returns errors of gnn_dataset_open(). */
 GNN_MUST_CHECK enum gnn_status gnn_lists_open_prepared(struct gnn_world *world, const char *dir, uint32_t dim,
-                                                       struct gnn_lists **out, struct gnn_err *err);
+                                                       enum gnn_feature_type type, struct gnn_lists **out,
+                                                       struct gnn_err *err);
 /* Opens a graph of the registry or of a recipe at a scale, without a disk. Returns errors of gnn_synthetic_open(). */
 GNN_MUST_CHECK enum gnn_status gnn_lists_open_computed(struct gnn_world *world, const struct gnn_registry_entry *entry,
                                                        const struct gnn_generate_options *options,

@@ -130,14 +130,17 @@ static void format_fanout(const struct gnn_u32_list *fanout, char *text, size_t 
 
 void gnn_stats_text(const struct gnn_stats_heading *h, const struct gnn_stats *s, FILE *out)
 {
-    char name[GNN_NAME_MAX], fanout[64];
+    char name[GNN_NAME_MAX], fanout[64], features[64] = "";
     const struct gnn_dataset *const d = h->dataset;
+    if (d->relation_count == 0)
+        (void)snprintf(features, sizeof features, "; feature rows of %" PRIu32 " %s, %" PRIu32 " B", d->dim,
+                       gnn_feature_type_words[d->feature_type], d->row_bytes);
     format_fanout(&h->config->fanout, fanout, sizeof fanout);
     (void)fprintf(out,
                   "%s at 1/%" PRIu32 ": %" PRIu32 " nodes, %" PRIu64 " edges, %" PRIu32
-                  " training nodes; fan-out %s, seeds first, seed %" PRIu64 "\n\n",
+                  " training nodes; fan-out %s, seeds first, seed %" PRIu64 "%s\n\n",
                   gnn_text_plain(d->name, name, sizeof name), d->scale_divisor, d->node_count, d->edge_count,
-                  d->train.count, fanout, h->config->seed);
+                  d->train.count, fanout, h->config->seed, features);
     put_spreads(s, out);
     put_reach(h, s, out);
     put_batches(h, s, out);

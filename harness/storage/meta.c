@@ -10,46 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
-
-/* ---- checksums ---- */
-
-/* struct gnn_checksum is xxHash's state by another name. */
-enum gnn_status gnn_checksum_open(struct gnn_checksum **out, struct gnn_err *err)
-{
-    XXH3_state_t *const state = XXH3_createState();
-    if (state == NULL || XXH3_128bits_reset(state) != XXH_OK) /* a reset fails on a NULL state alone */
-        return gnn_fail(err, GNN_ENOMEM, "checksum");
-    *out = (struct gnn_checksum *)state;
-    return GNN_OK;
-}
-
-void gnn_checksum_add(struct gnn_checksum *checksum, const void *data, uint64_t bytes)
-{
-    assert(bytes == 0 || data != NULL);
-    const XXH_errorcode code = XXH3_128bits_update((XXH3_state_t *)checksum, data, bytes);
-    assert(code == XXH_OK); /* fails on a NULL state alone */
-}
-
-static void hash_text(XXH128_hash_t hash, char text[GNN_CHECKSUM_TEXT])
-{
-    (void)snprintf(text, GNN_CHECKSUM_TEXT, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
-}
-
-void gnn_checksum_text(const struct gnn_checksum *checksum, char text[GNN_CHECKSUM_TEXT])
-{
-    hash_text(XXH3_128bits_digest((const XXH3_state_t *)checksum), text);
-}
-
-void gnn_checksum_close(struct gnn_checksum *checksum)
-{
-    (void)XXH3_freeState((XXH3_state_t *)checksum); /* accepts NULL */
-}
-
-void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TEXT])
-{
-    hash_text(XXH3_128bits(data, bytes), text);
-}
 
 /* ---- the structure ---- */
 
@@ -66,7 +26,7 @@ enum {
 };
 _Static_assert(FIXED_FILES + ID_WIDTHS + TRIPLE_FILES + NAME_FILES + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX,
                "room for every file");
-_Static_assert(sizeof(float) == 4, "features are f32");
+_Static_assert(sizeof(float) == 4, "features are f32, or half of it");
 _Static_assert(sizeof(gnn_node) == 4, "indices and splits are u32");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dataset files are little-endian and read as they are");
 
@@ -86,9 +46,40 @@ const char *gnn_meta_param(const struct gnn_meta *meta, const char *key)
     return NULL;
 }
 
-void gnn_meta_features_name(uint32_t dim, char *text, size_t text_bytes)
+/* Beginnings of the names of features files, which a width follows, and of words of `dims`. */
+static const char *const features_prefixes[] = {[GNN_F32] = "features-d", [GNN_F16] = "features-f16-d"};
+static const char *const dims_prefixes[] = {[GNN_F32] = "", [GNN_F16] = "f16:"};
+enum { FEATURE_TYPES = sizeof features_prefixes / sizeof *features_prefixes };
+
+void gnn_meta_features_name(uint32_t dim, enum gnn_feature_type type, char *text, size_t text_bytes)
 {
-    (void)snprintf(text, text_bytes, "features-d%" PRIu32, dim);
+    assert((unsigned)type < FEATURE_TYPES);
+    (void)snprintf(text, text_bytes, "%s%" PRIu32, features_prefixes[type], dim);
+}
+
+uint32_t gnn_meta_first_dim(const struct gnn_meta *meta, enum gnn_feature_type type)
+{
+    for (uint32_t i = 0; i < meta->dim_count; i++)
+        if (meta->types[i] == type)
+            return meta->dims[i];
+    return 0;
+}
+
+void gnn_meta_add_dim(struct gnn_meta *meta, uint32_t dim, enum gnn_feature_type type)
+{
+    assert(meta->dim_count < GNN_META_DIMS_MAX);
+    meta->dims[meta->dim_count] = dim;
+    meta->types[meta->dim_count++] = type;
+}
+
+const char *gnn_meta_dims_text(const struct gnn_meta *meta, enum gnn_feature_type type, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    (void)snprintf(text, text_bytes, "none");
+    for (uint32_t i = 0; i < meta->dim_count && used < text_bytes; i++)
+        if (meta->types[i] == type)
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s%" PRIu32, used > 0 ? ", " : "", meta->dims[i]);
+    return text;
 }
 
 const char *gnn_meta_indices_name(uint32_t id_bytes)
@@ -170,21 +161,22 @@ enum gnn_status gnn_meta_set_blocks(struct gnn_meta *meta, const char *name, con
     return GNN_OK;
 }
 
-/* The width in a features file's name, 0 for any other name. */
-static uint32_t features_dim(const char *name)
+/* The bytes of a row in a features file of that name, 0 for any other name. */
+static uint32_t features_row_bytes(const char *name)
 {
-    static const char prefix[] = "features-d";
-    uint64_t dim;
-    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
-        return 0;
-    if (gnn_parse_u64(name + sizeof prefix - 1, &dim, NULL) != GNN_OK || dim == 0 || dim > GNN_DIM_MAX)
-        return 0;
-    return (uint32_t)dim;
+    for (unsigned type = 0; type < FEATURE_TYPES; type++) {
+        const size_t length = strlen(features_prefixes[type]);
+        uint64_t dim;
+        if (strncmp(name, features_prefixes[type], length) == 0 && gnn_parse_u64(name + length, &dim, NULL) == GNN_OK &&
+            dim <= GNN_DIM_MAX)
+            return (uint32_t)dim * gnn_feature_type_bytes((enum gnn_feature_type)type);
+    }
+    return 0;
 }
 
 bool gnn_meta_is_blocked(const char *name)
 {
-    bool found = features_dim(name) > 0;
+    bool found = features_row_bytes(name) > 0;
     for (int i = 0; i < ID_WIDTHS; i++)
         found = found || strcmp(name, gnn_meta_indices_name(id_widths[i])) == 0;
     for (int i = 0; i < TRIPLE_FILES; i++)
@@ -213,10 +205,11 @@ uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)
     for (int i = 0; i < NAME_FILES; i++)
         if (strcmp(name, name_files[i]) == 0)
             return meta->name_bytes[i];
-    return (uint64_t)meta->node_count * features_dim(name) * sizeof(float);
+    return (uint64_t)meta->node_count * features_row_bytes(name);
 }
 
-void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, uint32_t id_bytes, char text[GNN_CHECKSUM_TEXT])
+void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, enum gnn_feature_type type, uint32_t id_bytes,
+                     char text[GNN_CHECKSUM_TEXT])
 {
     char lines[1024], features[32];
     const char *const names[] = {"indptr",        gnn_meta_indices_name(id_bytes),
@@ -226,7 +219,7 @@ void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, uint32_t id_byte
                                  triple_files[2], features};
     size_t used = (size_t)snprintf(lines, sizeof lines, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
                                    meta->node_count, meta->edge_count, meta->class_count, dim);
-    gnn_meta_features_name(dim, features, sizeof features);
+    gnn_meta_features_name(dim, type, features, sizeof features);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct gnn_meta_file *file = gnn_meta_find_file(meta, names[i]);
         if (file != NULL)
@@ -265,7 +258,7 @@ enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t 
         meta->class_count);
     put(&out, "dims =");
     for (uint32_t i = 0; i < meta->dim_count; i++)
-        put(&out, " %" PRIu32, meta->dims[i]);
+        put(&out, " %s%" PRIu32, dims_prefixes[meta->types[i]], meta->dims[i]);
     if ((meta->id_widths & sizeof(uint64_t)) != 0)
         put(&out, "\nid_bytes = %s", (meta->id_widths & sizeof(gnn_node)) != 0 ? "4 8" : "8");
     put(&out, "\ntrain = %" PRIu32 "\nvalid = %" PRIu32 "\ntest = %" PRIu32 "\n", meta->train_count, meta->valid_count,
@@ -367,14 +360,16 @@ static enum gnn_status parse_dims(const struct parser *p, const char *value)
             return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims: at most %d widths up to %d", p->path, p->line,
                             GNN_META_DIMS_MAX, GNN_DIM_MAX);
         (void)snprintf(word, sizeof word, "%.*s", (int)len, value);
+        const size_t mark = strlen(dims_prefixes[GNN_F16]);
+        const enum gnn_feature_type type = strncmp(word, dims_prefixes[GNN_F16], mark) == 0 ? GNN_F16 : GNN_F32;
         uint32_t dim;
-        GNN_TRY(parse_u32(p, "dims", word, GNN_DIM_MAX, &dim));
+        GNN_TRY(parse_u32(p, "dims", word + (type == GNN_F16 ? mark : 0), GNN_DIM_MAX, &dim));
         if (dim == 0)
             return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims: a width of 0", p->path, p->line);
         for (uint32_t i = 0; i < meta->dim_count; i++)
-            if (meta->dims[i] == dim)
-                return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims lists %" PRIu32 " twice", p->path, p->line, dim);
-        meta->dims[meta->dim_count++] = dim;
+            if (meta->dims[i] == dim && meta->types[i] == type)
+                return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims lists %s twice", p->path, p->line, word);
+        gnn_meta_add_dim(meta, dim, type);
         value += len;
         value += strspn(value, " ");
     }
@@ -553,7 +548,7 @@ static enum gnn_status check_meta(const struct parser *p)
     }
     for (uint32_t i = 0; i < meta->dim_count; i++) {
         char name[32];
-        gnn_meta_features_name(meta->dims[i], name, sizeof name);
+        gnn_meta_features_name(meta->dims[i], meta->types[i], name, sizeof name);
         GNN_TRY(check_file(p, name));
     }
     GNN_TRY(check_triples(p, &files));

@@ -27,6 +27,7 @@
  *     `indices-8`         u64 [edges]: the same for systems with 64-bit IDs. `id_bytes` lists which of the two exist:
  *                         "4" (also without the key), "8" or "4 8".
  *     `features-d<dim>`   f32 [nodes][dim]: one file per entry of dims; several widths may coexist.
+ *     `features-f16-d<dim>`  f16 [nodes][dim]: the same as IEEE 754 half precision. `dims` lists it as "f16:<dim>".
  *     `labels`            i32 [nodes]: class, or -1 = unlabelled.
  *     `train valid test`  u32 [count]: node IDs, ascending.
  *
@@ -48,7 +49,9 @@
 #ifndef GNN_STORAGE_META_H
 #define GNN_STORAGE_META_H
 
+#include "harness/base/half.h"
 #include "harness/oocgnn.h"
+#include "harness/storage/checksum.h"
 
 enum {
     GNN_META_VERSION = 1,
@@ -56,7 +59,6 @@ enum {
     GNN_META_FILES_MAX = 12 + GNN_META_DIMS_MAX,
     GNN_META_PARAMS_MAX = 48,
     GNN_META_TEXT_MAX = 32 * 1024, /* bytes of a meta file */
-    GNN_CHECKSUM_TEXT = 33,        /* 32 hex digits and the terminator */
 };
 
 #define GNN_META_NODE_NAMES "node-names"
@@ -92,11 +94,12 @@ struct gnn_meta {
     uint32_t class_count;
     uint32_t train_count, valid_count, test_count;
     uint32_t dim_count;
-    uint32_t dims[GNN_META_DIMS_MAX]; /* the first one is the default */
-    uint32_t relation_count;          /* 0: not a knowledge graph, no triples */
-    uint32_t triple_count[3];         /* [0] train, [1] valid, [2] test */
-    uint64_t name_bytes[2];           /* [0] names of nodes, [1] of relations; 0: no names */
-    uint32_t id_widths;               /* sizes of neighbour IDs, in bytes, that have a file: 4, 8, or 4 | 8 */
+    uint32_t dims[GNN_META_DIMS_MAX]; /* the first one of a type is the default */
+    enum gnn_feature_type types[GNN_META_DIMS_MAX];
+    uint32_t relation_count;  /* 0: not a knowledge graph, no triples */
+    uint32_t triple_count[3]; /* [0] train, [1] valid, [2] test */
+    uint64_t name_bytes[2];   /* [0] names of nodes, [1] of relations; 0: no names */
+    uint32_t id_widths;       /* sizes of neighbour IDs, in bytes, that have a file: 4, 8, or 4 | 8 */
     uint32_t param_count;
     struct gnn_meta_param params[GNN_META_PARAMS_MAX];
     uint32_t file_count;
@@ -117,8 +120,14 @@ GNN_MUST_CHECK enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char
 const struct gnn_meta_file *gnn_meta_find_file(const struct gnn_meta *meta, const char *name);
 const char *gnn_meta_param(const struct gnn_meta *meta, const char *key);
 
-/* Writes "features-d128" and the like to text. */
-void gnn_meta_features_name(uint32_t dim, char *text, size_t text_bytes);
+/* Writes "features-d128", "features-f16-d128" and the like to text. */
+void gnn_meta_features_name(uint32_t dim, enum gnn_feature_type type, char *text, size_t text_bytes);
+/* Returns the first listed width of this type, or 0 if the dataset has no features of it. */
+uint32_t gnn_meta_first_dim(const struct gnn_meta *meta, enum gnn_feature_type type);
+/* Appends a width. A table that is full is an assertion failure. */
+void gnn_meta_add_dim(struct gnn_meta *meta, uint32_t dim, enum gnn_feature_type type);
+/* Writes the widths of this type, such as "128, 64", or "none" to text. */
+const char *gnn_meta_dims_text(const struct gnn_meta *meta, enum gnn_feature_type type, char *text, size_t text_bytes);
 /* Returns "indices" or "indices-8", for IDs of 4 or 8 bytes. */
 const char *gnn_meta_indices_name(uint32_t id_bytes);
 
@@ -143,21 +152,10 @@ GNN_MUST_CHECK enum gnn_status gnn_meta_set_blocks(struct gnn_meta *meta, const 
 /* Returns the size in bytes that the counts require of a file; 0 if `name` is not a file of a dataset. */
 uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name);
 
-/* Writes the digest of what a run with these widths of features and IDs reads (32 hex digits). It is a hash over the
- * counts and the sizes and checksums of the files. Files of other widths and the names of a knowledge graph are left
- * out. dim 0: features are left out, too. */
-void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, uint32_t id_bytes, char text[GNN_CHECKSUM_TEXT]);
-
-/* ---- checksums ---- */
-
-/* XXH3-128 of a stream, in hex as `xxh128sum` prints it. GNN_ENOMEM. */
-struct gnn_checksum;
-GNN_MUST_CHECK enum gnn_status gnn_checksum_open(struct gnn_checksum **out, struct gnn_err *err);
-void gnn_checksum_add(struct gnn_checksum *checksum, const void *data, uint64_t bytes);
-void gnn_checksum_text(const struct gnn_checksum *checksum, char text[GNN_CHECKSUM_TEXT]);
-void gnn_checksum_close(struct gnn_checksum *checksum); /* accepts NULL */
-
-/* Writes the checksum of bytes in memory. */
-void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TEXT]);
+/* Writes the digest of what a run with these features and this width of IDs reads (32 hex digits). It is a hash over
+ * the counts and the names, sizes and checksums of the files. Files of other widths or types and the names of a
+ * knowledge graph are left out. dim 0: features are left out, too. */
+void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, enum gnn_feature_type type, uint32_t id_bytes,
+                     char text[GNN_CHECKSUM_TEXT]);
 
 #endif

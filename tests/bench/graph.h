@@ -85,7 +85,7 @@ static enum gnn_status graph_open(struct gnn_world *world, const char *dir, stru
 {
     if (dir == NULL)
         return synthesise(world, graph, err);
-    GNN_TRY(gnn_dataset_open(world, dir, 0, sizeof(gnn_node), &graph->opened, err));
+    GNN_TRY(gnn_dataset_open(world, dir, 0, GNN_F32, sizeof(gnn_node), &graph->opened, err));
     graph->dataset = *graph->opened;
     return read_indices(world, graph, err);
 }

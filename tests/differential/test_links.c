@@ -34,7 +34,7 @@ static void learning_open(struct learning *l, const char *dir, enum gnn_optimize
 {
     memset(l, 0, sizeof *l);
     fixture_open(&l->f, .scratch = true);
-    must(gnn_dataset_open(l->f.world, dir, DIM, 4, &l->dataset, &l->f.err), &l->f.err);
+    must(gnn_dataset_open(l->f.world, dir, DIM, GNN_F32, 4, &l->dataset, &l->f.err), &l->f.err);
     l->load = (struct gnn_workload){.task = GNN_TASK_LINK,
                                     .negatives = {.seed = 8, .count = 9, .chunks = 3, .degree_share = 0.5},
                                     .seed = 8,

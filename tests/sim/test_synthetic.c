@@ -69,7 +69,7 @@ static void open_both(struct gnn_world *world, size_t i, struct both *b)
     const struct gnn_prepare_job job = {.out_dir = data_path(path, b->dir, "d")};
     must(gnn_registry_find(cases[i].name, &entry, &err), &err);
     must(gnn_prepare_generate(entry, cases[i].divisor, &options, &job, &err), &err);
-    must(gnn_dataset_open(world, path, 0, gnn_id_width_bytes(cases[i].id_width), &b->disk, &err), &err);
+    must(gnn_dataset_open(world, path, 0, GNN_F32, gnn_id_width_bytes(cases[i].id_width), &b->disk, &err), &err);
     must(gnn_synthetic_open(world, cases[i].name, &options, cases[i].divisor, &b->synthetic, &err), &err);
     b->bare = gnn_synthetic_dataset(b->synthetic);
     size_t len = 0;

@@ -49,7 +49,7 @@ void link_graph_import(const struct link_graph *graph, const char *root, char ou
 void link_run_init(struct link_run *run, struct gnn_world *world, const char *system, const char *dir, uint32_t dim)
 {
     *run = (struct link_run){.system = system, .world = world};
-    must(gnn_dataset_open(world, dir, dim, 4, &run->dataset, &run->err), &run->err);
+    must(gnn_dataset_open(world, dir, dim, GNN_F32, 4, &run->dataset, &run->err), &run->err);
     run->workload = (struct gnn_workload){.task = GNN_TASK_LINK,
                                           .negatives = {.seed = 8, .count = 9, .chunks = 3, .degree_share = 0.5},
                                           .seed = 8,

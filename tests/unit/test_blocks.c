@@ -76,7 +76,7 @@ static enum gnn_status sample(const struct prepared *p, uint64_t seed, struct gn
                               struct gnn_err *err)
 {
     *err = (struct gnn_err){0};
-    return gnn_blocks_compare_sample(p->dir, DIM, ID_BYTES, seed, out, err);
+    return gnn_blocks_compare_sample(p->dir, DIM, GNN_F32, ID_BYTES, seed, out, err);
 }
 
 /* Exchanges bytes [offset, offset + count) of the file with those in `bytes`. */
@@ -272,22 +272,22 @@ static void other_faults_are_left_to_the_run(void **state)
     struct gnn_blocks_sample s;
     struct gnn_err err = {0};
     must(generate(data_path(dir, *state, "d"), 10000, 8, &err), &err);
-    must(gnn_blocks_compare_sample(dir, 8, 4, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 8, GNN_F32, 4, 1, &s, &err), &err);
     const uint64_t both = s.compared;
-    must(gnn_blocks_compare_sample(dir, 8, 8, 1, &s, &err), &err); /* no lists of that width */
+    must(gnn_blocks_compare_sample(dir, 8, GNN_F32, 8, 1, &s, &err), &err); /* no lists of that width */
     assert_in_range(s.compared, 1, both - 1);
-    must(gnn_blocks_compare_sample(dir, 9, 8, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 9, GNN_F32, 8, 1, &s, &err), &err);
     assert_int_equal(s.compared, 0);
     (void)snprintf(from, sizeof from, "%s/features-d8", dir);
     (void)snprintf(to, sizeof to, "%s/other", dir);
     assert_int_equal(truncate(from, 100), 0);
-    must(gnn_blocks_compare_sample(dir, 8, 8, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 8, GNN_F32, 8, 1, &s, &err), &err);
     assert_int_equal(s.compared, 0);
     assert_int_equal(rename(from, to), 0);
     assert_int_equal(mkfifo(from, 0600), 0);
-    must(gnn_blocks_compare_sample(dir, 8, 8, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 8, GNN_F32, 8, 1, &s, &err), &err);
     assert_int_equal(s.compared, 0);
-    assert_int_equal(gnn_blocks_compare_sample(*state, 8, 8, 1, &s, &err), GNN_ENOENT);
+    assert_int_equal(gnn_blocks_compare_sample(*state, 8, GNN_F32, 8, 1, &s, &err), GNN_ENOENT);
 }
 
 /* Checksums that are damaged themselves are not the data's fault. */
@@ -301,12 +301,12 @@ static void damaged_sums_are_named(void **state)
     char *const sums = data_read(dir, "blocks-indices", &len);
     sums[0] ^= 1;
     data_write(dir, "blocks-indices", sums, len);
-    assert_int_equal(gnn_blocks_compare_sample(dir, 8, 4, 1, &s, &err), GNN_EFORMAT);
+    assert_int_equal(gnn_blocks_compare_sample(dir, 8, GNN_F32, 4, 1, &s, &err), GNN_EFORMAT);
     must_show(err.message, "/blocks-indices: checksum ");
     sums[0] ^= 1;
     data_write(dir, "blocks-indices", sums, len - 1);
     err = (struct gnn_err){0};
-    assert_int_equal(gnn_blocks_compare_sample(dir, 8, 4, 1, &s, &err), GNN_EFORMAT);
+    assert_int_equal(gnn_blocks_compare_sample(dir, 8, GNN_F32, 4, 1, &s, &err), GNN_EFORMAT);
     must_show(err.message, "/blocks-indices: shorter than the ");
     char *const longer = calloc(1, len + 1);
     assert_non_null(longer);
@@ -318,7 +318,7 @@ static void damaged_sums_are_named(void **state)
     (void)snprintf(path, sizeof path, "%s/blocks-indices", dir);
     assert_int_equal(unlink(path), 0);
     err = (struct gnn_err){0};
-    assert_int_equal(gnn_blocks_compare_sample(dir, 8, 4, 1, &s, &err), GNN_ENOENT);
+    assert_int_equal(gnn_blocks_compare_sample(dir, 8, GNN_F32, 4, 1, &s, &err), GNN_ENOENT);
     must_show(err.message, "/blocks-indices");
     free(longer);
     free(sums);
@@ -348,12 +348,12 @@ static void they_are_added_later(void **state)
     size_t made_len, added_len, meta_len, again_len;
     must(generate(data_path(dir, *state, "d"), 10000, 8, &err), &err);
     must(gnn_read_meta(dir, &meta, &err), &err);
-    gnn_meta_digest(&meta, 8, 4, before);
+    gnn_meta_digest(&meta, 8, GNN_F32, 4, before);
     char *const made_meta = data_read(dir, "meta", &meta_len);
     char *const made = data_read(dir, "blocks-features-d8", &made_len);
     remove_sums(dir);
     must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-    must(gnn_blocks_compare_sample(dir, 8, 4, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 8, GNN_F32, 4, 1, &s, &err), &err);
     assert_int_equal(s.compared, 0);
     assert_true(s.unknown);
     must(gnn_prepare_add_checksums(&(struct gnn_prepare_job){.out_dir = dir}, &err), &err);
@@ -364,9 +364,9 @@ static void they_are_added_later(void **state)
     assert_int_equal(again_len, meta_len);
     assert_memory_equal(again, made_meta, meta_len);
     must(gnn_read_meta(dir, &meta, &err), &err);
-    gnn_meta_digest(&meta, 8, 4, after);
+    gnn_meta_digest(&meta, 8, GNN_F32, 4, after);
     assert_string_equal(before, after);
-    must(gnn_blocks_compare_sample(dir, 8, 4, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 8, GNN_F32, 4, 1, &s, &err), &err);
     assert_false(s.unknown);
     assert_int_equal(data_entries(*state), 1); /* no partial directory is left */
     must(gnn_prepare_add_checksums(&(struct gnn_prepare_job){.out_dir = dir}, &err), &err); /* nothing to do */
@@ -418,7 +418,7 @@ static void an_added_width_has_its_own(void **state)
     assert_non_null(gnn_meta_blocks(&meta, "features-d5"));
     assert_null(gnn_meta_blocks(&meta, "features-d8"));
     assert_true(data_exists(dir, "blocks-features-d5"));
-    must(gnn_blocks_compare_sample(dir, 5, 4, 1, &s, &err), &err);
+    must(gnn_blocks_compare_sample(dir, 5, GNN_F32, 4, 1, &s, &err), &err);
     assert_true(s.unknown); /* the lists */
     assert_true(s.compared > 0);
     must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);

@@ -97,7 +97,7 @@ static void test_open(void **state)
     struct gnn_err err = {0};
     struct gnn_dataset *d;
     write_dataset(f->dir, NULL, NULL);
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, sizeof(gnn_node), &d, &err), GNN_OK);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, GNN_F32, sizeof(gnn_node), &d, &err), GNN_OK);
     assert_string_equal(d->name, "tiny");
     assert_int_equal(d->scale_divisor, 10);
     assert_int_equal(d->node_count, 4);
@@ -118,7 +118,7 @@ static void test_open(void **state)
     memcpy(digest, d->digest, sizeof digest);
     gnn_dataset_close(f->world, d);
 
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 5, sizeof(gnn_node), &d, &err), GNN_OK);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 5, GNN_F32, sizeof(gnn_node), &d, &err), GNN_OK);
     assert_non_null(d->labels);
     gnn_dataset_drop_labels(f->world, d);
     assert_null(d->labels);
@@ -126,7 +126,7 @@ static void test_open(void **state)
     assert_string_not_equal(digest, d->digest);
     gnn_dataset_close(f->world, d);
 
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_OK);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, GNN_F32, 8, &d, &err), GNN_OK);
     assert_int_equal(d->id_bytes, 8);
     assert_int_equal(d->indices_bytes, sizeof wide_indices);
     assert_int_equal(d->topology_bytes, sizeof indptr + sizeof wide_indices);
@@ -146,7 +146,7 @@ static void expect_refusal(const struct fixture *f, uint32_t dim, enum gnn_statu
     struct gnn_err err = {0};
     struct gnn_dataset *d;
     struct gnn_mem_usage usage;
-    const enum gnn_status got = gnn_dataset_open(f->world, f->dir, dim, sizeof(gnn_node), &d, &err);
+    const enum gnn_status got = gnn_dataset_open(f->world, f->dir, dim, GNN_F32, sizeof(gnn_node), &d, &err);
     if (got != status || strstr(err.message, part) == NULL || strstr(err.message, also) == NULL)
         fail_msg("status %s, message '%s', expected '%s' and '%s'", gnn_status_name(got), err.message, part, also);
     gnn_mem_usage(f->world, &usage);
@@ -240,7 +240,7 @@ static void test_id_widths(void **state)
     size_t len = 0;
     write_dataset(f->dir, NULL, NULL);
     data_write(f->dir, "indices-8", wide_indices, sizeof wide_indices - 8);
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_EFORMAT);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, GNN_F32, 8, &d, &err), GNN_EFORMAT);
     assert_non_null(strstr(err.message, "/indices-8: 40 B, meta has 48"));
     char *const text = data_read(f->dir, "meta", &len), *const key = strstr(text, "id_bytes"),
                 *const line = strstr(text, "file.indices-8");
@@ -250,7 +250,7 @@ static void test_id_widths(void **state)
     data_write(f->dir, "meta", text, len);
     free(text);
     err = (struct gnn_err){0};
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_ENOENT);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, GNN_F32, 8, &d, &err), GNN_ENOENT);
     assert_non_null(strstr(err.message, "no neighbour IDs of 8 bytes (it has: 4); `oocgnn prepare "));
     assert_non_null(strstr(err.message, " --id-bytes 8` adds them"));
 }

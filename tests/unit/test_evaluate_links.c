@@ -213,7 +213,7 @@ static void open_graph(void **state, uint32_t tested, struct gnn_world **world, 
     const struct gnn_prepare_job job = {.out_dir = data_path(out, *state, "kg")};
     must(gnn_prepare_import(&source, &options, &job, &err), &err);
     must(gnn_world_measured_open(&(struct gnn_measured_config){0}, world, &err), &err);
-    must(gnn_dataset_open(*world, out, DIM, 4, d, &err), &err);
+    must(gnn_dataset_open(*world, out, DIM, GNN_F32, 4, d, &err), &err);
     for (uint32_t i = 0; i < NODES * DIM; i++)
         vectors[i] = (gnn_real)((double)gnn_rng_below(&rng, 5) - 2);
 }

@@ -292,7 +292,7 @@ static void test_sampling(void **state)
     assert_int_equal(measured_world_open(&world_state), 0);
     struct gnn_world *const world = world_state;
     prepare(data_path(dir, *state, "d"), 12, 1, 1 << 20);
-    must(gnn_dataset_open(world, dir, 0, sizeof(gnn_node), &dataset, &err), &err);
+    must(gnn_dataset_open(world, dir, 0, GNN_F32, sizeof(gnn_node), &dataset, &err), &err);
     assert_int_equal(dataset->valid.count, 0);
     gnn_node *const indices = read_array(dir, "indices", dataset->edge_count * sizeof(gnn_node));
     must(gnn_source_memory(world, indices, dataset->edge_count, &source, &err), &err);

@@ -190,7 +190,7 @@ static void test_blocks(void **state)
     assert_string_equal(name, "blocks-features-d16384");
     assert_int_equal(gnn_meta_parse(good, strlen(good), "meta", &meta, &err), GNN_OK);
     assert_null(gnn_meta_blocks(&meta, "indices"));
-    gnn_meta_digest(&meta, 3, 4, before);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, before);
     assert_int_equal(gnn_meta_set_blocks(&meta, "indices", "f0123456789abcdef0123456789abcde", &err), GNN_OK);
     assert_int_equal(gnn_meta_set_blocks(&meta, "indices", SUM, &err), GNN_OK);
     assert_int_equal(meta.param_count, 2);
@@ -199,7 +199,7 @@ static void test_blocks(void **state)
     assert_int_equal(gnn_meta_parse(text, strlen(text), "meta", &meta, &err), GNN_OK);
     assert_string_equal(gnn_meta_blocks(&meta, "indices"), SUM);
     assert_null(gnn_meta_blocks(&meta, "indices-8"));
-    gnn_meta_digest(&meta, 3, 4, after);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, after);
     assert_string_equal(before, after);
     while (meta.param_count < GNN_META_PARAMS_MAX)
         gnn_meta_add_param(&meta, "more", "1");
@@ -231,29 +231,29 @@ static void test_digest(void **state)
     struct gnn_meta meta;
     assert_int_equal(gnn_meta_parse(good, strlen(good), "meta", &meta, &err), GNN_OK);
     char d3[GNN_CHECKSUM_TEXT], d5[GNN_CHECKSUM_TEXT], again[GNN_CHECKSUM_TEXT];
-    gnn_meta_digest(&meta, 3, 4, d3);
-    gnn_meta_digest(&meta, 5, 4, d5);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, d3);
+    gnn_meta_digest(&meta, 5, GNN_F32, 4, d5);
     assert_string_not_equal(d3, d5);
     gnn_meta_add_file(&meta, "features-d5", 80, "f123456789abcdef0123456789abcdef");
-    gnn_meta_digest(&meta, 3, 4, again);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, again);
     assert_string_equal(d3, again);
-    gnn_meta_digest(&meta, 5, 4, again);
+    gnn_meta_digest(&meta, 5, GNN_F32, 4, again);
     assert_string_not_equal(d5, again);
     gnn_meta_add_file(&meta, "labels", 16, "f123456789abcdef0123456789abcdef");
-    gnn_meta_digest(&meta, 3, 4, again);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, again);
     assert_string_not_equal(d3, again);
 
     char text[4096], wide[GNN_CHECKSUM_TEXT];
     with_widths(text, "id_bytes = 4 8\n", "file.indices = 24 " SUM "\nfile.indices-8 = 48 " SUM "\n");
     assert_int_equal(gnn_meta_parse(text, strlen(text), "meta", &meta, &err), GNN_OK);
-    gnn_meta_digest(&meta, 3, 4, again);
-    gnn_meta_digest(&meta, 3, 8, wide);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, again);
+    gnn_meta_digest(&meta, 3, GNN_F32, 8, wide);
     assert_string_equal(d3, again);
     assert_string_not_equal(d3, wide);
     gnn_meta_add_file(&meta, "indices-8", 48, "f123456789abcdef0123456789abcdef");
-    gnn_meta_digest(&meta, 3, 4, again);
+    gnn_meta_digest(&meta, 3, GNN_F32, 4, again);
     assert_string_equal(d3, again);
-    gnn_meta_digest(&meta, 3, 8, again);
+    gnn_meta_digest(&meta, 3, GNN_F32, 8, again);
     assert_string_not_equal(wide, again);
 }
 

@@ -160,7 +160,7 @@ static void test_by_hand(void **state)
     write_hand_graph(root);
     struct gnn_lists *lists;
     struct gnn_stats s;
-    must(gnn_lists_open_prepared(world, data_path(dir, root, "hand"), 0, &lists, &err), &err);
+    must(gnn_lists_open_prepared(world, data_path(dir, root, "hand"), 0, GNN_F32, &lists, &err), &err);
     must(gnn_stats_measure(world, lists, &usual, &s, &err), &err);
     expect_hand_lists(&s);
     expect_hand_reach(&s);
@@ -239,7 +239,7 @@ static void test_prepared_is_computed(void **state)
     const struct gnn_prepare_job job = {.out_dir = data_path(dir, root, "d")};
     must(gnn_prepare_generate(entry, 500, &options, &job, &err), &err);
     must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-    must(gnn_lists_open_prepared(world, dir, 0, &lists[0], &err), &err);
+    must(gnn_lists_open_prepared(world, dir, 0, GNN_F32, &lists[0], &err), &err);
     must(gnn_lists_open_computed(world, entry, &options, 500, &lists[1], &err), &err);
     struct gnn_stats_config config = usual;
     config.batch_size = 20;

@@ -416,10 +416,10 @@ static void test_opened(void **state)
     must(import(in, *state, "kg", &options, &err), &err);
     must(gnn_world_measured_open(&(struct gnn_measured_config){0}, &world, &err), &err);
     data_path(out, *state, "kg");
-    assert_int_equal(gnn_dataset_open(world, out, 0, 4, &d, &err), GNN_EUSAGE);
+    assert_int_equal(gnn_dataset_open(world, out, 0, GNN_F32, 4, &d, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "--task link"));
     err = (struct gnn_err){0};
-    must(gnn_dataset_open(world, out, 12, 4, &d, &err), &err);
+    must(gnn_dataset_open(world, out, 12, GNN_F32, 4, &d, &err), &err);
     assert_int_equal(d->relation_count, 2);
     assert_int_equal(d->triple_count[GNN_TRIPLES_TRAIN], 5);
     assert_int_equal(d->row_bytes, 48);

@@ -109,7 +109,7 @@ static unsigned try_graph(struct gnn_world *world, size_t i, const char *from, c
     struct gnn_recipe_file *const twin = calloc(1, sizeof *twin);
     struct gnn_generate_options options;
     import_graph(i, from, data_path(dir, root, graphs[i].name));
-    must(gnn_lists_open_prepared(world, dir, 0, &lists, &err), &err);
+    must(gnn_lists_open_prepared(world, dir, 0, GNN_F32, &lists, &err), &err);
     const struct gnn_stats_config config = config_of(gnn_lists_dataset(lists));
     must(gnn_stats_measure(world, lists, &config, &s[0], &err), &err);
     must(gnn_twin_of(world, gnn_lists_dataset(lists), &s[0], config.window_bytes, twin, &err), &err);

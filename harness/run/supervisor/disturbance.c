@@ -2,6 +2,7 @@
 #include "harness/run/supervisor/disturbance.h"
 
 #include "harness/base/text_file.h"
+#include "harness/dataset/read.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,15 +21,16 @@ static void add_file(struct gnn_disturbance *d, const char *dir, const char *nam
         d->file_count++; /* what is missing ends the run anyway */
 }
 
-void gnn_disturbance_start(struct gnn_disturbance *d, const char *dataset_dir, uint64_t dim)
+void gnn_disturbance_start(struct gnn_disturbance *d, const char *dataset_dir, uint64_t dim, enum gnn_feature_type type)
 {
     static const char *const names[] = {"indptr", "indices", "indices-8", "labels", "train", "valid", "test"};
     char features[40];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         add_file(d, dataset_dir, names[i]);
-    (void)snprintf(features, sizeof features, "features-d%" PRIu64, dim);
-    if (dim != GNN_UNKNOWN)
-        add_file(d, dataset_dir, features);
+    if (dim == GNN_UNKNOWN)
+        return;
+    gnn_meta_features_name((uint32_t)dim, type, features, sizeof features);
+    add_file(d, dataset_dir, features);
 }
 
 static bool is_in_group(pid_t worker, const char *group)

@@ -5,6 +5,7 @@
 #ifndef GNN_RUN_DISTURBANCE_H
 #define GNN_RUN_DISTURBANCE_H
 
+#include "harness/base/half.h"
 #include "harness/record/record.h"
 
 #include <sys/stat.h>
@@ -25,7 +26,8 @@ struct gnn_disturbance {
 
 /* Records the state of the dataset's files: topology, labels, splits and the features of width `dim` (GNN_UNKNOWN:
  * none). */
-void gnn_disturbance_start(struct gnn_disturbance *d, const char *dataset_dir, uint64_t dim);
+void gnn_disturbance_start(struct gnn_disturbance *d, const char *dataset_dir, uint64_t dim,
+                           enum gnn_feature_type type);
 
 /* Checks the worker and the limit of its group, and appends new findings to the record's reasons. The worker must be
  * alive, because one that has ended is in no group even before it is reaped. */

@@ -105,8 +105,8 @@ static enum gnn_status compare_blocks(struct supervision *s, struct gnn_err *err
     char dir[GNN_TEXT_MAX * 2];
     if (gnn_run_dataset_is_computed(c) || s->run->dim == GNN_UNKNOWN)
         return GNN_OK;
-    GNN_TRY(gnn_blocks_compare_sample(s->dataset_dir, (uint32_t)s->run->dim, gnn_id_width_bytes(c->id_width), c->seed,
-                                      &sample, err));
+    GNN_TRY(gnn_blocks_compare_sample(s->dataset_dir, (uint32_t)s->run->dim, c->feature_type,
+                                      gnn_id_width_bytes(c->id_width), c->seed, &sample, err));
     if (sample.unknown && !c->quiet)
         gnn_log_info("%s has no checksums of blocks, so a change of its features or neighbour IDs is not noticed; "
                      "`oocgnn prepare %s --add-checksums` adds them",
@@ -167,7 +167,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
         GNN_TRY(gnn_run_share_open(&s->share, s->dataset_dir, &s->signals, c->quiet, err));
     GNN_TRY(gnn_run_host_prepare(s->host, s->run, err));
     if (s->host != NULL)
-        gnn_disturbance_start(&s->disturbance, s->dataset_dir, s->run->dim);
+        gnn_disturbance_start(&s->disturbance, s->dataset_dir, s->run->dim, s->config.feature_type);
     if (gnn_run_host_cgroup(s->host) != NULL)
         s->disturbance.group = gnn_cgroup_name(gnn_run_host_cgroup(s->host));
     GNN_TRY(gnn_db_begin(s->db, s->run, err));

@@ -29,9 +29,9 @@ static uint64_t lacking(const struct gnn_run_config *config, const struct gnn_me
     uint64_t bytes = 0;
     if (strncmp(meta->origin, "generated", strlen("generated")) != 0)
         return 0;
-    gnn_meta_features_name(dim, features, sizeof features);
+    gnn_meta_features_name(dim, config->feature_type, features, sizeof features);
     if (dim != 0 && meta->relation_count == 0 && gnn_meta_find_file(meta, features) == NULL)
-        bytes += (uint64_t)meta->node_count * dim * sizeof(float);
+        bytes += (uint64_t)meta->node_count * dim * gnn_feature_type_bytes(config->feature_type);
     if (gnn_meta_find_file(meta, gnn_meta_indices_name(id_bytes)) == NULL)
         bytes += gnn_mul_bytes(meta->edge_count, id_bytes);
     return bytes;
@@ -57,9 +57,10 @@ enum gnn_status gnn_sweep_dataset_missing(const struct gnn_run_config *config, u
         return GNN_OK;
     if (status != GNN_ENOENT)
         return gnn_fail(err, status, "%s", cause.message);
-    const uint32_t dim = gnn_run_dim(config);
-    GNN_TRY(gnn_registry_scale(entry, config->scale_divisor, dim != 0 ? dim : entry->dim, &counts, err));
-    *bytes = counts.dataset_bytes;
+    const uint32_t dim = gnn_run_dim(config) != 0 ? gnn_run_dim(config) : entry->dim;
+    GNN_TRY(gnn_registry_scale(entry, config->scale_divisor, dim, &counts, err));
+    *bytes = counts.dataset_bytes -
+             (uint64_t)counts.nodes * dim * (sizeof(float) - gnn_feature_type_bytes(config->feature_type));
     return GNN_OK;
 }
 
@@ -100,6 +101,7 @@ enum gnn_status gnn_sweep_dataset_prepare(const struct gnn_run_config *config, c
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = gnn_run_dim(config);
     options.id_width = config->id_width;
+    options.feature_type = config->feature_type;
     GNN_TRY(gnn_make_dirs(config->data_dir, err));
     const struct gnn_prepare_job job = {
         .out_dir = dir, .progress = gnn_progress_terminal, .progress_ctx = stderr, .stop = stop};

@@ -19,7 +19,8 @@ static const char *dataset_digest(const struct gnn_run_config *config, char text
     const bool found = meta != NULL && gnn_read_meta(dir, meta, NULL) == GNN_OK;
     if (found) {
         const uint32_t dim = gnn_run_dim(config);
-        gnn_meta_digest(meta, dim != 0 ? dim : meta->dims[0], gnn_id_width_bytes(config->id_width), text);
+        gnn_meta_digest(meta, dim != 0 ? dim : gnn_meta_first_dim(meta, config->feature_type), config->feature_type,
+                        gnn_id_width_bytes(config->id_width), text);
     }
     free(meta);
     return found ? text : NULL;
