@@ -26,9 +26,9 @@ struct bound_config {
 #define OPTION(...) GNN_OPTION(bound_config, __VA_ARGS__)
 
 /* Options of `oocgnn run` that say what is drawn and with how much memory. */
-static const char *const of_run[] = {"dataset", "data",   "scale",   "dim",         "generate",
-                                     "fanout",  "batch",  "epochs",  "max-batches", "floyd-biased",
-                                     "seed",    "memory", "profile", "db",          "json"};
+static const char *const of_run[] = {"dataset", "data",    "scale",  "dim",         "feature-type", "generate",
+                                     "fanout",  "batch",   "epochs", "max-batches", "floyd-biased", "seed",
+                                     "memory",  "profile", "db",     "json"};
 enum { OF_RUN = sizeof of_run / sizeof of_run[0] };
 _Static_assert(offsetof(struct bound_config, run) == 0, "options of a run find their fields");
 

@@ -16,15 +16,25 @@ static const char *const told[] = {"db", "json", "details", "quiet", "trace-loss
 /* Options in which runs that are compared may differ. */
 static const char *const compared[] = {"system", "compute", NULL};
 
-/* Options that count only if they are set, so that records of builds without them still count. Those of systems are
- * marked in their tables (gnn_option.added). */
-static const char *const set_only[] = {"profile-set", NULL};
+/* Options that count only if they differ from their default, so that records of builds without them still count.
+ * Those of systems are marked in their tables (gnn_option.added). */
+static const struct {
+    const char *key, *unset;
+} set_only[] = {{"profile-set", ""}, {"feature-type", "f32"}};
 
 static bool is_among(const char *const *words, const char *word)
 {
     while (*words != NULL && strcmp(*words, word) != 0)
         words++;
     return *words != NULL;
+}
+
+static bool is_unset(const char *key, const char *value)
+{
+    for (size_t i = 0; i < sizeof set_only / sizeof *set_only; i++)
+        if (strcmp(set_only[i].key, key) == 0)
+            return strcmp(set_only[i].unset, value) == 0;
+    return false;
 }
 
 static bool counts(const char *key, enum gnn_identity what)
@@ -105,8 +115,7 @@ static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_co
     for (uint32_t i = 0; i < all.count && status == GNN_OK; i++) {
         assert(all.items[i].value != NULL);
         const char *const key = all.items[i].key, *const value = all.items[i].value;
-        const bool is_set = value[0] != '\0' || !is_among(set_only, key);
-        if (is_set && counts(key, what) && !is_added_default(system, key, value))
+        if (!is_unset(key, value) && counts(key, what) && !is_added_default(system, key, value))
             add_pair(sum, key, value);
     }
     gnn_kv_clear(&all);

@@ -61,7 +61,9 @@ const struct gnn_option gnn_run_options[] = {
     OPTION(DATASET, "id-bytes", CHOICE, id_width, "4", .unit = "bytes", .choices = gnn_id_width_words,
            .help = "Width of neighbour IDs on disk: 4 reads `indices`, 8 reads `indices-8`, as most released "
                    "systems do"),
-
+    OPTION(DATASET, "feature-type", CHOICE, feature_type, "f32", .choices = gnn_feature_type_words,
+           .help = "Number format of the features on disk: f32, or f16 (half precision). Rows of f16 are read, cached "
+                   "and moved with half the bytes, and widened to f32 for the model."),
     OPTION(DATASET, "generate", TEXT, generate, "", .unit = "A=B,C=D",
            .help = "Options of `oocgnn prepare` for a computed graph (simulated world, registry name), such as "
                    "reach or order"),
@@ -333,6 +335,7 @@ static struct gnn_dataset_wanted wanted_by(const struct gnn_run_config *config, 
                                        .dir = dir,
                                        .scale_divisor = config->scale_divisor,
                                        .dim = config->dim,
+                                       .feature_type = config->feature_type,
                                        .id_bytes = gnn_id_width_bytes(config->id_width),
                                        .links = config->task == GNN_TASK_LINK};
 }

@@ -41,13 +41,35 @@ uint64_t gnn_plan_nodes_of(const struct gnn_memory_plan *plan, uint32_t batches,
     return (uint64_t)ceil(batches * expected + sqrt(batches) * (largest - expected));
 }
 
-uint64_t gnn_plan_rows_bytes(const struct gnn_memory_plan *plan)
+static uint64_t rows_bytes(const struct gnn_memory_plan *plan, uint32_t row_bytes)
 {
     const struct gnn_env *const env = plan->env;
     const uint64_t rows = plan->largest.nodes[env->workload->layers];
     const uint64_t labels = env->workload->batch_size * (uint64_t)sizeof *env->dataset->labels;
-    return gnn_add_bytes(gnn_round_up(gnn_mul_bytes(gnn_rows_capacity(rows), env->dataset->row_bytes), GNN_PAGE_BYTES),
+    return gnn_add_bytes(gnn_round_up(gnn_mul_bytes(gnn_rows_capacity(rows), row_bytes), GNN_PAGE_BYTES),
                          gnn_round_up(labels, GNN_PAGE_BYTES));
+}
+
+uint64_t gnn_plan_rows_bytes(const struct gnn_memory_plan *plan)
+{
+    return rows_bytes(plan, plan->env->dataset->row_bytes);
+}
+
+uint64_t gnn_plan_wide_rows_bytes(const struct gnn_memory_plan *plan)
+{
+    return rows_bytes(plan, gnn_dataset_wide_bytes(plan->env->dataset));
+}
+
+void gnn_plan_widened(struct gnn_memory_plan *plan, uint32_t phases, uint64_t bytes)
+{
+    static const char name[] = "rows widened to float32", remedy[] = "--batch or --fanout";
+    const struct gnn_env *const env = plan->env;
+    if (env->dataset->feature_type == GNN_F32 || env->workload->sample_only)
+        return;
+    if (gnn_env_on_device(env))
+        gnn_plan_device(plan, name, remedy, bytes);
+    else
+        gnn_plan_in_flight(plan, name, remedy, bytes)->phases = phases;
 }
 
 void gnn_plan_device(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)

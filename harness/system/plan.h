@@ -51,11 +51,17 @@ uint64_t gnn_plan_nodes_of(const struct gnn_memory_plan *plan, uint32_t batches,
 /* Returns the bytes of the largest mini-batch's labels and feature rows, as struct gnn_rows reserves them. */
 uint64_t gnn_plan_rows_bytes(const struct gnn_memory_plan *plan);
 
+/* Returns the same with the rows as models read them, in float32. */
+uint64_t gnn_plan_wide_rows_bytes(const struct gnn_memory_plan *plan);
+
 /* Adds a part that all ranks of a run share: it counts once. */
 struct gnn_plan_part *gnn_plan_shared(struct gnn_memory_plan *plan, const char *name, const char *remedy,
                                       uint64_t bytes);
 /* Adds a part in the memory of the tensor back-end's device. bytes: of one rank. */
 void gnn_plan_device(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes);
+/* Adds what rows of float16 take in addition when they are widened on the back-end: on its device, or on the host in
+ * these phases. Nothing for features of float32. */
+void gnn_plan_widened(struct gnn_memory_plan *plan, uint32_t phases, uint64_t bytes);
 
 /* Return the bytes of the largest phase: of all parts, of those that gnn_plan_begin added, and of those that grow with
  * the mini-batches in flight. */

@@ -6,6 +6,9 @@
  *   `ahead`     The thread that gathered starts the copies in a lane, from pinned memory: one of the rows, one of all
  *               lists. The trainer's ops start after them; the host does not wait.
  *
+ * Rows are staged as the dataset stores them. Those of float16 cross with half the bytes and are widened on the
+ * back-end.
+ *
  * The order of calls is reserve, gather, stage, use, ops, end, then reserve again. Two inputs make a double buffer: one
  * is gathered and staged while the other trains.
  *
@@ -52,7 +55,7 @@ GNN_MUST_CHECK enum gnn_status gnn_train_input_stage(struct gnn_train_input *inp
                                                      const struct gnn_batch_view *batch, const uint32_t *row_numbers,
                                                      struct gnn_err *err);
 /* Makes `batch` the current batch of the back-end. `batch` must be the one last staged. *x: its rows where ops read
- * them. Without staging, copies now. Errors as gnn_train_input_stage. */
+ * them, as the dataset stores them (gnn_rows_widen). Without staging, copies now. Errors as gnn_train_input_stage. */
 GNN_MUST_CHECK enum gnn_status gnn_train_input_use(struct gnn_train_input *input, const struct gnn_batch_view *batch,
                                                    const gnn_real **x, struct gnn_err *err);
 void gnn_train_input_end(struct gnn_train_input *input);

@@ -22,8 +22,19 @@ static enum gnn_status average_gradient(const void *ctx, gnn_real *gradient, uin
 void gnn_training_open(const struct gnn_env *env, struct gnn_training *out)
 {
     *out = (struct gnn_training){.env = env};
+    gnn_rows_init_wide(&out->wide, env, "input widened to float32", GNN_ROWS_TENSOR);
     if (env->average != NULL)
         gnn_model_on_gradient(env->model, average_gradient, env);
+}
+
+void gnn_training_close(struct gnn_training *training)
+{
+    gnn_rows_close(&training->wide);
+}
+
+void gnn_training_plan(struct gnn_memory_plan *plan, uint32_t phases)
+{
+    gnn_plan_widened(plan, phases, gnn_plan_wide_rows_bytes(plan));
 }
 
 void gnn_training_begin(struct gnn_training *training)
@@ -97,9 +108,10 @@ enum gnn_status gnn_training_step_on(struct gnn_training *training, const struct
 enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
                                   struct gnn_train_input *input, struct gnn_err *err)
 {
-    const gnn_real *x;
-    GNN_TRY(gnn_train_input_use(input, batch, &x, err));
-    const enum gnn_status status = gnn_training_step_on(training, batch, input, x, err);
+    const gnn_real *stored, *x = NULL;
+    GNN_TRY(gnn_train_input_use(input, batch, &stored, err));
+    enum gnn_status status = gnn_rows_widen(&training->wide, stored, batch->node_count, &x, err);
+    GNN_NEXT(status, gnn_training_step_on(training, batch, input, x, err));
     gnn_train_input_end(input);
     return status;
 }

@@ -144,6 +144,7 @@ static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *c
     gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", only ? 0 : inputs_bytes(plan, sizes))
         ->phases = 1 << AGNES_IN_EPOCHS;
     gnn_train_input_plan(plan, config->transfer, 1, AGNES_INPUTS);
+    gnn_training_plan(plan, 1 << AGNES_IN_EPOCHS);
     gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", arrays_bytes(plan, config, sizes))->phases =
         1 << AGNES_IN_EPOCHS;
 }

@@ -117,6 +117,7 @@ static void agnes_close(void *state)
     if (agnes->assembly != NULL)
         agnes_assembly_close(agnes->assembly);
     free(agnes->assembly);
+    gnn_training_close(&agnes->training);
     for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++) {
         agnes_spill_close(agnes->row_sets[i].spill);
         agnes_feature_cache_close(agnes->row_sets[i].cache);

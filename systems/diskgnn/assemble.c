@@ -67,27 +67,29 @@ static void gather(const struct diskgnn *s, const struct diskgnn_input *input, c
     const struct gnn_placement placement = {.table = {[DISKGNN_GPU_CACHE] = {s->gpu_cache, dim},
                                                       [DISKGNN_CPU_CACHE] = {s->cpu_cache, dim},
                                                       [DISKGNN_PARTIAL] = {partial, dim}},
-                                            .place = s->place};
+                                            .place = s->place,
+                                            .type = s->env->dataset->feature_type};
     tensor->ops->gather_placed(tensor, input->x.data, &placement, input->places, input->nodes, dim, input->host_rows);
 }
 
 /* Brings the host's rows up in a lane, whose kernel reads them where they lie, and leaves to the gather the rows of the
- * GPU cache. */
+ * GPU cache. Rows of float16 wait in the copy to be widened. */
 static void bring_host_rows(struct diskgnn *s, const struct diskgnn_partial *partial, const struct diskgnn_place *place,
                             const struct diskgnn_table *table, struct diskgnn_input *input)
 {
     struct gnn_tensor *const tensor = s->env->tensor;
     const uint32_t gpu_rows = s->layout.gpu_rows, none = s->place_count - 1, row_bytes = s->env->dataset->row_bytes;
     const uint32_t read = place->packed + place->shared;
+    gnn_real *const rows = diskgnn_streams_halves(s->env, s->config) ? input->copy.data : input->x.data;
     for (uint32_t i = 0; i < place->cpu; i++)
         input->from[i] = table->cached_row[place->gpu + i] - gpu_rows;
     if (place->cpu > 0)
-        tensor->ops->upload_rows(tensor, COPY_LANE, input->x.data, table->cached_at + place->gpu, s->cpu_cache,
-                                 input->from, place->cpu, row_bytes);
+        tensor->ops->upload_rows(tensor, COPY_LANE, rows, table->cached_at + place->gpu, s->cpu_cache, input->from,
+                                 place->cpu, row_bytes);
     for (uint32_t i = 0; i < read; i++)
         input->from[i] = i;
     if (read > 0)
-        tensor->ops->upload_rows(tensor, COPY_LANE, input->x.data, table->partial_at, partial->rows, input->from, read,
+        tensor->ops->upload_rows(tensor, COPY_LANE, rows, table->partial_at, partial->rows, input->from, read,
                                  row_bytes);
     for (uint32_t i = 0; i < input->nodes; i++)
         input->places[i] = input->places[i] < gpu_rows ? input->places[i] : none;
@@ -175,6 +177,10 @@ enum gnn_status diskgnn_assemble(struct diskgnn *s, struct diskgnn_partial *part
 void diskgnn_assemble_rest(const struct diskgnn *s, const struct diskgnn_input *input)
 {
     const bool only_cached = s->config->assembly == DISKGNN_ASSEMBLY_STREAM;
+    const uint32_t dim = s->env->dataset->dim;
+    if (diskgnn_streams_halves(s->env, s->config)) /* all positions; those of the GPU cache are overwritten */
+        s->env->tensor->ops->gather_halves(s->env->tensor, input->x.data, (const void *)input->copy.data, dim, NULL,
+                                           input->nodes, dim);
     if (!gnn_env_on_device(s->env) || (only_cached && s->layout.gpu_rows == 0))
         return; /* all rows are there */
     gather(s, input, input->partial != NULL ? (const void *)input->partial->rows : input->copy.data);

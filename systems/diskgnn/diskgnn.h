@@ -53,6 +53,13 @@ struct diskgnn_config {
 
 extern const struct gnn_option diskgnn_options[];
 
+/* Returns whether the host's rows wait on the device as float16 until they are widened into the input. */
+static inline bool diskgnn_streams_halves(const struct gnn_env *env, const struct diskgnn_config *config)
+{
+    return env->dataset->feature_type == GNN_F16 && gnn_env_on_device(env) &&
+           config->assembly == DISKGNN_ASSEMBLY_STREAM;
+}
+
 /* ---- sizes.c ---- */
 
 /* Upper limits of what one mini-batch holds: expected, found by sampling, or taken from the layout. */

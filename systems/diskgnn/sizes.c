@@ -129,8 +129,10 @@ static void add_inputs(struct gnn_memory_plan *plan, const struct diskgnn_config
     static const char remedy[] = "diskgnn.queue, --batch or --fanout";
     const struct gnn_env *const env = plan->env;
     const bool device = gnn_env_on_device(env), scatter = config->assembly == DISKGNN_ASSEMBLY_SCATTER;
-    const uint64_t rows = gnn_mul_bytes(most->nodes, env->dataset->row_bytes);
-    const uint64_t copies = scatter ? gnn_mul_bytes(slots->inputs, most->partial_bytes) : 0;
+    const uint64_t stored = gnn_mul_bytes(most->nodes, env->dataset->row_bytes);
+    const uint64_t rows = gnn_mul_bytes(most->nodes, gnn_dataset_wide_bytes(env->dataset));
+    const uint64_t copy = scatter ? most->partial_bytes : diskgnn_streams_halves(env, config) ? stored : 0;
+    const uint64_t copies = gnn_mul_bytes(slots->inputs, copy);
     add_in_flight(plan, "numbers of rows", remedy, slots->inputs * (device ? UINT64_C(2) : 1),
                   gnn_round_up(most->nodes * sizeof(uint32_t), GNN_PAGE_BYTES));
     if (!device) {
@@ -138,7 +140,10 @@ static void add_inputs(struct gnn_memory_plan *plan, const struct diskgnn_config
         add_in_flight(plan, "copies of partial inputs", "diskgnn.assembly", 1, copies + copies / 8);
         return;
     }
-    gnn_train_input_plan(plan, config->transfer, 1, slots->inputs);
+    gnn_train_input_plan(plan, config->transfer, 1, slots->inputs); /* of stored rows */
+    gnn_plan_widened(
+        plan, 1 << TRAIN,
+        gnn_mul_bytes(config->transfer == GNN_TRANSFER_AHEAD ? slots->inputs : 1, rows - stored + (rows - stored) / 8));
     if (config->transfer == GNN_TRANSFER_BLOCKING)
         gnn_plan_device(plan, "inputs", remedy, gnn_mul_bytes(slots->inputs - 1, rows));
     gnn_plan_device(plan, "copies of partial inputs", "diskgnn.assembly", copies + copies / 8);

@@ -168,11 +168,13 @@ static enum gnn_status open_inputs(struct diskgnn *s, struct gnn_err *err)
     GNN_NEW(s->inputs, s->slots.inputs, err, "diskgnn: %" PRIu32 " inputs", s->slots.inputs);
     for (uint32_t i = 0; i < s->slots.inputs; i++) {
         struct diskgnn_input *const input = &s->inputs[i];
-        gnn_rows_init(&input->x, s->env, "diskgnn input", GNN_ROWS_TENSOR);
+        gnn_rows_init_wide(&input->x, s->env, "diskgnn input", GNN_ROWS_TENSOR);
         gnn_rows_init(&input->copy, s->env, "diskgnn copy of a partial input", GNN_ROWS_TENSOR);
         GNN_TRY(gnn_rows_reserve(&input->x, s->most.nodes, err));
         if (s->config->assembly == DISKGNN_ASSEMBLY_SCATTER)
             GNN_TRY(gnn_rows_reserve(&input->copy, gnn_max_u32(s->layout.partial_most, 1), err));
+        if (diskgnn_streams_halves(s->env, s->config))
+            GNN_TRY(gnn_rows_reserve(&input->copy, s->most.nodes, err));
     }
     GNN_TRY(open_words(s, "diskgnn numbers of rows", lists * s->slots.inputs, s->most.nodes * sizeof(uint32_t),
                        &s->list_memory, &step_bytes, err));

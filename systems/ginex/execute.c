@@ -265,6 +265,7 @@ static void close_execution(struct ginex_execution *x)
     free(x->batches);
     for (int i = 0; i < GINEX_INPUTS; i++)
         gnn_train_input_close(&x->input[i]);
+    gnn_training_close(&x->s->training);
     if (!x->s->config->overlap_caches)
         ginex_drop_cache(x->s);
 }

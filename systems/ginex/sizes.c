@@ -92,6 +92,7 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
                        gnn_mul_bytes(GINEX_INPUTS, gnn_plan_rows_bytes(plan)))
         ->phases = 1 << EXECUTE;
     gnn_train_input_plan(plan, config->transfer, 1, GINEX_INPUTS);
+    gnn_training_plan(plan, 1 << EXECUTE);
 }
 
 /* The inspection of so many batches with so many accesses, nodes_max of them in the largest batch. */

@@ -136,7 +136,10 @@ static enum gnn_status gather(struct gnndrive *s, struct gnndrive_item *item, st
     struct gnn_tensor *tensor = s->env->tensor;
     const uint32_t dim = s->env->dataset->dim;
     GNN_TRY(gnn_rows_reserve(&s->dense, view->node_count, err));
-    tensor->ops->gather_rows(tensor, s->dense.data, s->slots, dim, item->alias, view->node_count, dim);
+    if (s->env->dataset->feature_type == GNN_F16)
+        tensor->ops->gather_halves(tensor, s->dense.data, s->slots, dim, item->alias, view->node_count, dim);
+    else
+        tensor->ops->gather_rows(tensor, s->dense.data, s->slots, dim, item->alias, view->node_count, dim);
     if (item->rows_read == NULL)
         return GNN_OK;
     tensor->ops->event_record(tensor, item->rows_read, GNN_LANE_STREAM);

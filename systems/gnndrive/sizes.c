@@ -225,11 +225,12 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
         gnn_plan_device(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
                         gnn_mul_bytes(sizes->slots, load_bytes));
         gnn_train_input_plan(plan, GNN_TRANSFER_AHEAD, config->extractors, 1);
+        gnn_plan_widened(plan, GNN_PLAN_ALL_PHASES, gnn_plan_wide_rows_bytes(plan) - gnn_plan_rows_bytes(plan));
         return;
     }
     gnn_plan_shared(plan, "feature buffer",
                     config->buffer_share > 0 ? "gnndrive.buffer_share"
                                              : "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
                     gnn_mul_bytes(buffers, gnn_mul_bytes(sizes->slots, load_bytes)));
-    gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout", gnn_plan_rows_bytes(plan));
+    gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout", gnn_plan_wide_rows_bytes(plan));
 }

@@ -151,7 +151,7 @@ static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
             s->extractors[e].staging = (char *)s->staging + (uint64_t)e * s->sizes.staging * s->sizes.layout.load_bytes;
     }
     GNN_TRY(open_lists(s, err));
-    gnn_rows_init(&s->dense, env, "gnndrive input", GNN_ROWS_TENSOR);
+    gnn_rows_init_wide(&s->dense, env, "gnndrive input", GNN_ROWS_TENSOR);
     gnn_training_open(env, &s->training);
     return gnn_train_input_open(env, "gnndrive input", GNN_TRANSFER_BLOCKING, &s->input, err);
 }

@@ -338,6 +338,7 @@ static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, cons
     plan->largest = sizes->largest;
     if (!marius_learns_links(env)) {
         gnn_train_input_plan(plan, s->config->transfer, s->config->loaders, sizes->staleness);
+        gnn_training_plan(plan, epochs);
         return;
     }
     gnn_plan_part(plan, "training edges of a state", partitions_remedy, example_bytes(s, sizes))->phases = epochs;

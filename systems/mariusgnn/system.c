@@ -264,6 +264,7 @@ static void marius_close(void *state)
     struct gnn_world *const world = m->env->world;
     close_items(m);
     gnn_mutex_close(world, m->turn);
+    gnn_training_close(&m->training);
     marius_edges_close(m->edges);
     marius_buffer_close(m->buffer);
     marius_links_close(m);

@@ -234,6 +234,7 @@ static void add_given(struct gnn_memory_plan *plan, const struct presort_config 
 {
     add_fixed(plan, sizes);
     gnn_train_input_plan(plan, config->transfer, sizes->threads, presort_inputs(sizes));
+    gnn_training_plan(plan, GNN_PLAN_ALL_PHASES);
     add_tables(plan, config, sizes);
 }
 
@@ -295,7 +296,10 @@ static uint64_t leave_topology(struct gnn_memory_plan *plan, const struct presor
 static uint64_t choose_inputs(struct gnn_memory_plan *plan, uint64_t spare, struct presort_sizes *out)
 {
     const uint64_t largest = largest_batch(plan), all = plan->env->dataset->node_count;
-    const uint64_t row = gnn_mul_bytes(presort_inputs(out), plan->env->dataset->row_bytes);
+    const struct gnn_dataset *const d = plan->env->dataset;
+    const bool widened = d->feature_type != GNN_F32 && !gnn_env_on_device(plan->env);
+    const uint64_t row =
+        gnn_add_bytes(gnn_mul_bytes(presort_inputs(out), d->row_bytes), widened ? gnn_dataset_wide_bytes(d) : 0);
     const uint64_t more = gnn_min_u64(spare / INPUT_SHARE / row, largest / 4);
     out->input_rows = (uint32_t)gnn_min_u64(largest + more, all);
     const uint64_t bytes = gnn_mul_bytes(gnn_rows_capacity(out->input_rows) - gnn_rows_capacity(largest), row);

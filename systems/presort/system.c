@@ -131,6 +131,7 @@ static void presort_close(void *state)
         gnn_train_input_close(&s->inputs[i]);
         gnn_batch_close(world, s->batches[i]);
     }
+    gnn_training_close(&s->training);
     presort_handout_close(s->handout);
     gnn_progress_close(s->progress);
     presort_loader_close(s->loader);

@@ -41,6 +41,7 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
         gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout",
                            gnn_mul_bytes(PYGPLUS_INPUTS, gnn_plan_rows_bytes(plan)));
     gnn_train_input_plan(plan, c->transfer, 1, PYGPLUS_INPUTS);
+    gnn_training_plan(plan, GNN_PLAN_ALL_PHASES);
     const uint64_t mapped =
         env->dataset->indices_bytes +
         (env->workload->sample_only ? 0 : env->dataset->node_count * (uint64_t)env->dataset->row_bytes);
@@ -116,6 +117,7 @@ static void pygplus_close(void *state)
     struct gnn_world *w = s->env->world;
     for (uint32_t i = 0; i < PYGPLUS_INPUTS; i++)
         gnn_train_input_close(&s->input[i]);
+    gnn_training_close(&s->training);
     pygplus_link_close(s);
     gnn_team_close(s->gather);
     gnn_map_close(w, s->features_map);

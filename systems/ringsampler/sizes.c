@@ -5,6 +5,7 @@
 #include "harness/base/arena.h"
 #include "harness/sample/batch.h"
 #include "harness/system/extraction.h"
+#include "harness/system/training.h"
 #include "systems/ringsampler/fetch.h"
 #include "systems/ringsampler/ringsampler.h"
 #include "systems/ringsampler/sector_cache.h"
@@ -135,6 +136,7 @@ static void plan_fixed_parts(const struct ringsampler_config *c, const struct rs
     gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout",
                        gnn_mul_bytes(RS_INPUTS, gnn_plan_rows_bytes(plan)));
     gnn_train_input_plan(plan, c->transfer, 1, RS_INPUTS);
+    gnn_training_plan(plan, GNN_PLAN_ALL_PHASES);
     gnn_plan_part(plan, "reads of feature rows in flight", "ringsampler.extract_depth",
                   gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT));
 }

@@ -168,6 +168,7 @@ void rs_training_close(struct rs_training *t)
     gnn_extraction_close(t->extraction); /* waits for reads into the inputs */
     for (uint32_t i = 0; i < RS_INPUTS; i++)
         gnn_train_input_close(&t->inputs[i]);
+    gnn_training_close(&t->training);
     gnn_mem_free(t->s->env->world, t->item_memory);
     free(t->tokens);
     free(t->items);

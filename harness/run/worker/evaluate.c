@@ -23,12 +23,14 @@ struct evaluation {
     struct gnn_sampler *sampler;
     struct gnn_batch *batch;
     struct gnn_rows rows; /* (node_count, dim) of the batch */
+    struct gnn_rows wide; /* the same, if the dataset's rows are float16 */
 };
 
 static void close_evaluation(struct evaluation *e)
 {
     struct gnn_world *const w = e->env->world;
     gnn_rows_close(&e->rows);
+    gnn_rows_close(&e->wide);
     gnn_sampler_close(e->sampler);
     gnn_batch_close(w, e->batch);
     gnn_source_close(e->source);
@@ -44,6 +46,7 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
     const struct gnn_dataset *const data = e->env->dataset;
     const struct gnn_workload *const load = e->env->workload;
     gnn_rows_init(&e->rows, e->env, "evaluation inputs", GNN_ROWS_TENSOR);
+    gnn_rows_init_wide(&e->wide, e->env, "evaluation inputs, widened", GNN_ROWS_TENSOR);
     GNN_TRY(gnn_file_open(w, data->indices_path, GNN_OPEN_READ, &e->indices_file, err));
     GNN_TRY(gnn_file_open(w, data->features_path, GNN_OPEN_READ, &e->features_file, err));
     GNN_TRY(gnn_map_open(w, e->indices_file, GNN_MAP_RANDOM, &e->indices, err));
@@ -112,9 +115,11 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
     for (uint32_t i = 0; i < count; i++)
         labels[i] = e->env->dataset->labels[seeds[i]];
     struct gnn_step_result step;
-    GNN_TRY(gnn_model_evaluate(e->env->model, view, e->rows.data, labels, &step, err));
+    const gnn_real *x;
+    GNN_TRY(gnn_rows_widen(&e->wide, e->rows.data, view->node_count, &x, err));
+    GNN_TRY(gnn_model_evaluate(e->env->model, view, x, labels, &step, err));
     if (!step.finite)
-        return gnn_step_not_finite(e->env, view, e->rows.data, &step, err);
+        return gnn_step_not_finite(e->env, view, x, &step, err);
     *correct += step.correct;
     return GNN_OK;
 }
@@ -128,7 +133,9 @@ uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host)
     struct gnn_env own = *env;
     own.workload = &load;
     const uint64_t samplers = gnn_sampling_bytes(&own, 1) - gnn_sampling_bytes(&own, 0); /* no order of an epoch */
-    const uint64_t rows = gnn_mul_bytes(gnn_rows_capacity(largest.nodes[load.layers]), env->dataset->row_bytes);
+    const struct gnn_dataset *const d = env->dataset;
+    const uint32_t row_bytes = d->row_bytes + (d->feature_type == GNN_F32 ? 0 : gnn_dataset_wide_bytes(d));
+    const uint64_t rows = gnn_mul_bytes(gnn_rows_capacity(largest.nodes[load.layers]), row_bytes);
     return samplers + gnn_batch_reserved_bytes(env->dataset, &load) + (features_on_host ? rows : 0);
 }
 
