@@ -23,6 +23,12 @@ float train_feature(gnn_node node, uint32_t column)
     return (float)(gnn_splitmix64_at(node, column) >> 48) / 32768.0f - 1.0f;
 }
 
+float train_stored_feature(enum gnn_feature_type type, gnn_node node, uint32_t column)
+{
+    const float value = train_feature(node, column);
+    return type == GNN_F16 ? gnn_half_widen(gnn_half_narrow(value)) : value;
+}
+
 static void write_file(const char *path, const void *data, size_t bytes)
 {
     FILE *file = fopen(path, "wb");
@@ -81,10 +87,12 @@ static void make_topology(const struct train_graph_config *c, struct train_graph
 
 static void make_nodes(const struct train_graph_config *c, struct train_graph *g)
 {
-    float *rows = calloc((size_t)c->nodes * c->dim, sizeof *rows);
+    const size_t values = (size_t)c->nodes * c->dim;
+    float *rows = calloc(values, sizeof *rows);
+    uint16_t *halves = calloc(values, sizeof *halves);
     int32_t *labels = calloc(c->nodes, sizeof *labels);
     gnn_node *train = calloc(c->train, sizeof *train);
-    assert_true(rows != NULL && labels != NULL && train != NULL);
+    assert_true(rows != NULL && halves != NULL && labels != NULL && train != NULL);
     for (uint32_t v = 0; v < c->nodes; v++) {
         labels[v] = (int32_t)(gnn_mix64(v) % c->classes);
         for (uint32_t col = 0; col < c->dim; col++)
@@ -92,8 +100,13 @@ static void make_nodes(const struct train_graph_config *c, struct train_graph *g
     }
     for (uint32_t i = 0; i < c->train; i++)
         train[i] = (gnn_node)((uint64_t)i * c->nodes / c->train);
-    write_file(g->dataset.features_path, rows, (size_t)c->nodes * c->dim * sizeof *rows);
+    gnn_halves_narrow_plain(rows, values, halves);
+    if (c->feature_type == GNN_F16)
+        write_file(g->dataset.features_path, halves, values * sizeof *halves);
+    else
+        write_file(g->dataset.features_path, rows, values * sizeof *rows);
     free(rows);
+    free(halves);
     g->dataset.labels = labels;
     g->dataset.train = (struct gnn_split){.nodes = train, .count = c->train};
 }
@@ -105,7 +118,8 @@ void train_graph_open(const struct train_graph_config *c, struct train_graph *g)
                                           .node_count = c->nodes,
                                           .dim = c->dim,
                                           .class_count = c->classes,
-                                          .row_bytes = c->dim * (uint32_t)sizeof(float),
+                                          .feature_type = c->feature_type,
+                                          .row_bytes = c->dim * gnn_feature_type_bytes(c->feature_type),
                                           .id_bytes = c->id_bytes > 0 ? c->id_bytes : (uint32_t)sizeof(gnn_node)}};
     struct gnn_dataset *d = &g->dataset;
     const char *tmp = getenv("TMPDIR");
@@ -188,7 +202,8 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
     const uint32_t dim = run->env.dataset->dim;
     for (uint32_t i = 0; run->check_rows && i < batch->node_count; i++)
         for (uint32_t c = 0; c < dim; c++)
-            run->wrong_values += run->input[(size_t)i * dim + c] != train_feature(batch->nodes[i], c);
+            run->wrong_values += run->input[(size_t)i * dim + c] !=
+                                 train_stored_feature(run->env.dataset->feature_type, batch->nodes[i], c);
     run->input = NULL;
     for (uint32_t i = 0; i < batch->seed_count; i++)
         run->seen[batch->nodes[i]]++;

@@ -12,6 +12,7 @@ struct train_graph_config {
     uint64_t seed;
     uint32_t id_bytes;              /* of neighbour IDs on disk; 0 = 4 */
     uint32_t hub_every, hub_degree; /* nodes 0, hub_every, ... draw so many neighbours; 0 = none does */
+    enum gnn_feature_type feature_type;
 };
 
 struct train_graph {
@@ -20,6 +21,8 @@ struct train_graph {
 };
 
 float train_feature(gnn_node node, uint32_t column);
+/* The same as a model reads it from a file of this type: float16 has rounded it. */
+float train_stored_feature(enum gnn_feature_type type, gnn_node node, uint32_t column);
 
 /* Writes ids (count) to a file, id_bytes each. */
 void train_write_ids(const char *path, const gnn_node *ids, uint64_t count, uint32_t id_bytes);
