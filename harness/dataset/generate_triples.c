@@ -40,6 +40,10 @@ enum gnn_status gnn_prepare_knowledge(const struct gnn_registry_entry *entry, ui
     struct gnn_knowledge graph;
     struct gnn_importer *importer;
     const struct gnn_import_source source = {.format = GNN_IMPORT_TRIPLES, .from = entry->name, .name = entry->name};
+    if (options->feature_type != GNN_F32)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s is a knowledge graph, whose nodes have no features; leave out --feature-type %s",
+                        entry->name, gnn_feature_type_words[options->feature_type]);
     gnn_output_sweep(job->out_dir);
     gnn_option_defaults(gnn_import_table, &usual);
     usual.id_width = options->id_width;

@@ -133,7 +133,7 @@ void gnn_stats_text(const struct gnn_stats_heading *h, const struct gnn_stats *s
     char name[GNN_NAME_MAX], fanout[64], features[64] = "";
     const struct gnn_dataset *const d = h->dataset;
     if (d->relation_count == 0)
-        (void)snprintf(features, sizeof features, "; feature rows of %" PRIu32 " %s, %" PRIu32 " B", d->dim,
+        (void)snprintf(features, sizeof features, "\nfeature rows of %" PRIu32 " %s, %" PRIu32 " B", d->dim,
                        gnn_feature_type_words[d->feature_type], d->row_bytes);
     format_fanout(&h->config->fanout, fanout, sizeof fanout);
     (void)fprintf(out,

@@ -93,6 +93,22 @@ static void a_computed_graph_is_its_options(void **state)
     assert_false(same(&config, before));
 }
 
+/* Records of builds without the option still count: float32 says nothing, float16 does, to the workload too. */
+static void only_float16_counts(void **state)
+{
+    struct gnn_run_config config = plain("papers100m", "simulated");
+    char workload[2][GNN_CHECKSUM_TEXT];
+    struct gnn_err err = {0};
+    (void)state;
+    set(&config, "feature-type", "f16");
+    const struct identity half = of(&config);
+    must(gnn_run_identity(&config, GNN_IDENTITY_WORKLOAD, workload[0], &err), &err);
+    set(&config, "feature-type", "f32");
+    assert_false(same(&config, half));
+    must(gnn_run_identity(&config, GNN_IDENTITY_WORKLOAD, workload[1], &err), &err);
+    assert_string_not_equal(workload[0], workload[1]);
+}
+
 static void profile_and_costs_count(void **state)
 {
     const char *const dir = *state;
@@ -142,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_computed_graph_is_its_options, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(only_float16_counts, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(profile_and_costs_count, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(added_options_count_if_they_are_set, make_dir, remove_dir),
     };
