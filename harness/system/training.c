@@ -34,7 +34,9 @@ void gnn_training_close(struct gnn_training *training)
 
 void gnn_training_plan(struct gnn_memory_plan *plan, uint32_t phases)
 {
-    gnn_plan_widened(plan, phases, gnn_plan_wide_rows_bytes(plan));
+    const uint64_t rows = gnn_rows_capacity(plan->largest.nodes[plan->env->workload->layers]);
+    const uint64_t bytes = gnn_mul_bytes(rows, gnn_dataset_wide_bytes(plan->env->dataset));
+    gnn_plan_widened(plan, phases, gnn_round_up(bytes, GNN_PAGE_BYTES));
 }
 
 void gnn_training_begin(struct gnn_training *training)

@@ -74,6 +74,15 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "presort", "--set", "presort.hot=run"},
         {"--system", "presort", "--set", "presort.reuse=2"},
         {"--system", "presort", "--set", "presort.topology=swept"},
+        {"--feature-type", "f16", "--system", "pygplus", "--set", "pygplus.workers=2"},
+        {"--feature-type", "f16", "--system", "gnndrive", "--set", "gnndrive.samplers=2"},
+        {"--feature-type", "f16", "--system", "gnndrive", "--set", "gnndrive.samplers=2", "--compute", "cuda"},
+        {"--feature-type", "f16", "--system", "ginex", "--set", "ginex.samplers=4"},
+        {"--feature-type", "f16", "--system", "ringsampler", "--set", "ringsampler.threads=2"},
+        {"--feature-type", "f16", "--system", "agnes", "--set", "agnes.workers=2"},
+        {"--feature-type", "f16", "--system", "diskgnn", "--set", "diskgnn.samplers=2"},
+        {"--feature-type", "f16", "--system", "mariusgnn", "--set", "mariusgnn.loaders=2"},
+        {"--feature-type", "f16", "--system", "presort"},
     };
     static const uint32_t above_kib[] = {16, 200, 1500};
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {

@@ -84,6 +84,14 @@ static const struct planned on_device[] = {
     {"presort", NULL},
 };
 
+/* Where float16 takes memory of its own on a device. */
+static const struct planned device_halves[] = {
+    {"pygplus", OPTIONS("transfer=ahead")},
+    {"diskgnn", OPTIONS("assembly=stream", "cpu_cache=100K")},
+    {"diskgnn", OPTIONS("assembly=scatter", "cpu_cache=100K")},
+    {"diskgnn", OPTIONS("assembly=kernel", "cpu_cache=100K")},
+};
+
 static const struct planned links[] = {
     {"pygplus", NULL},
     {"mariusgnn", OPTIONS("partitions=8", "capacity=4")},
@@ -249,6 +257,26 @@ static void say_all(struct lines *lines, struct fixture *f, const char *dir)
         say_links(lines, f, dir, &encoded[v], 0, true);
 }
 
+/* Rows of float16: stored ones have half the bytes, and one input has them widened. */
+static void say_halves(struct lines *lines, struct fixture *f)
+{
+    say(lines, "features of float16\n");
+    for (uint32_t s = 0; gnn_systems[s] != NULL; s++) {
+        const struct planned plain = {gnn_systems[s]->name, NULL};
+        if (gnn_systems[s]->plan == NULL)
+            continue;
+        say_nodes(lines, f, &plain, 0, NODES);
+        say_nodes(lines, f, &plain, 0, SAMPLING);
+        say_sums(lines, f, &plain, NODES);
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+        say_nodes(lines, f, &variants[v], 24, NODES);
+    for (size_t v = 0; v < sizeof on_device / sizeof *on_device; v++)
+        say_nodes(lines, f, &on_device[v], 0, ON_A_DEVICE);
+    for (size_t v = 0; v < sizeof device_halves / sizeof *device_halves; v++)
+        say_nodes(lines, f, &device_halves[v], 0, ON_A_DEVICE);
+}
+
 static void keep(const struct lines *lines, const char *path)
 {
     FILE *const file = fopen(path, "w");
@@ -290,6 +318,11 @@ static void test_every_part_has_its_bytes(void **state)
     link_graph_import(&knowledge, *state, dir);
     fixture_open(&f, .graph = &graph, .simulated = true);
     say_all(&lines, &f, dir);
+    fixture_close(&f);
+    struct train_graph_config halves = graph;
+    halves.feature_type = GNN_F16;
+    fixture_open(&f, .graph = &halves, .simulated = true);
+    say_halves(&lines, &f);
     fixture_close(&f);
     if (out != NULL)
         keep(&lines, out);
