@@ -3,6 +3,7 @@
  * sort puts all three splits in the order of the labels and shows overlaps. */
 #include "harness/dataset/import_parts.h"
 #include "harness/dataset/sorter.h"
+#include "harness/dataset/torch_dict.h"
 
 #include "harness/base/log.h"
 
@@ -91,6 +92,23 @@ static enum gnn_status add_file(const struct members *m, bool mask, struct gnn_e
     return status;
 }
 
+/* A dictionary may have no validation or test nodes. */
+static enum gnn_status add_torch(const struct members *m, struct gnn_err *err)
+{
+    static const char *const keys[GNN_FIND_SPLITS][5] = {
+        {"train", "training", "train_idx", "train_mask"}, {"valid", "val", "dev", "valid_idx"}, {"test", "test_idx"}};
+    struct gnn_torch_array array;
+    bool found = false;
+    GNN_TRY(gnn_torch_open(m->path, keys[m->split], gnn_import_budget(m->importer) / 2, &array, &found, err));
+    if (!found && m->split > 0)
+        return GNN_OK;
+    if (!found)
+        return gnn_fail(err, GNN_EFORMAT, "%s has no member \"train\": a split needs its training nodes", m->path);
+    const enum gnn_status status = add_array(m, array.npy, false, err);
+    gnn_torch_close(&array);
+    return status;
+}
+
 /* ---- text ---- */
 
 static enum gnn_status add_lines(const struct members *m, struct gnn_err *err)
@@ -160,8 +178,8 @@ enum gnn_status gnn_import_split_members(const struct gnn_importer *importer, co
             GNN_TRY(add_file(&m, file->form == GNN_SPLIT_MASK, err));
             break;
         case GNN_SPLIT_TORCH:
-            return gnn_fail(err, GNN_ENOTSUP, "%s is a file of torch.save: save its members as train_idx.npy and so on",
-                            file->path);
+            GNN_TRY(add_torch(&m, err));
+            break;
         }
     }
     return GNN_OK;

@@ -35,11 +35,15 @@ bool gnn_input_is_npz(const char *path)
 /* Splits "DIR/data.npz/NAME" if DIR/data.npz is a file. Returns NAME, or NULL for any other path. */
 static const char *member_of(const char *path, char archive[GNN_OUTPUT_PATH])
 {
-    for (const char *at = strstr(path, ".npz/"); at != NULL; at = strstr(at + 1, ".npz/")) {
-        (void)snprintf(archive, GNN_OUTPUT_PATH, "%.*s", (int)(at + 4 - path), path);
-        if (gnn_input_is_npz(archive))
-            return at + 5;
-    }
+    static const char *const ends[] = {".npz/", ".pt/", ".pth/"};
+    struct stat info;
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+        for (const char *at = strstr(path, ends[e]); at != NULL; at = strstr(at + 1, ends[e])) {
+            const char *const slash = at + strlen(ends[e]) - 1;
+            (void)snprintf(archive, GNN_OUTPUT_PATH, "%.*s", (int)(slash - path), path);
+            if (stat(archive, &info) == 0 && S_ISREG(info.st_mode))
+                return slash + 1;
+        }
     return NULL;
 }
 
@@ -112,6 +116,18 @@ enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct 
 enum gnn_status gnn_input_open_numbers(const char *path, struct gnn_input **out, struct gnn_err *err)
 {
     return new_input(path, true, out, err);
+}
+
+enum gnn_status gnn_input_open_memory(const char *path, const void *bytes, uint64_t len, struct gnn_input **out,
+                                      struct gnn_err *err)
+{
+    struct gnn_input *input;
+    GNN_NEW(input, 1, err, "reader of %s", path);
+    (void)snprintf(input->path, sizeof input->path, "%s", path);
+    input->size_bytes = len;
+    input->numbers = fmemopen((void *)(uintptr_t)bytes, len, "rb");
+    const enum gnn_status status = input->numbers != NULL ? GNN_OK : gnn_out_errno(errno, "cannot read", path, err);
+    return GNN_OPENED(status, input, out, gnn_input_close);
 }
 
 void gnn_input_close(struct gnn_input *input)

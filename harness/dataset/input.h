@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads input files of an import as streams: plain files, gzip, and members of a NumPy archive (.npz). Internal to
- * harness/dataset/. A path such as "raw/data.npz/edge_index.npy" names the member edge_index.npy of raw/data.npz. */
+/* Reads input files of an import as streams: plain files, gzip, and members of an archive of NumPy (.npz) or PyTorch
+ * (.pt, .pth). Internal to harness/dataset/. A path such as "raw/data.npz/edge_index.npy" names the member
+ * edge_index.npy of raw/data.npz. */
 #ifndef GNN_DATASET_INPUT_H
 #define GNN_DATASET_INPUT_H
 
@@ -34,6 +35,9 @@ bool gnn_input_is_npz(const char *path);
 GNN_MUST_CHECK enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct gnn_err *err);
 /* Opens a plain file whose first bytes may look like gzip, because it has nothing but numbers. Errors as above. */
 GNN_MUST_CHECK enum gnn_status gnn_input_open_numbers(const char *path, struct gnn_input **out, struct gnn_err *err);
+/* Reads `len` bytes of memory, which must outlive the input. path is for messages. */
+GNN_MUST_CHECK enum gnn_status gnn_input_open_memory(const char *path, const void *bytes, uint64_t len,
+                                                     struct gnn_input **out, struct gnn_err *err);
 void gnn_input_close(struct gnn_input *input); /* accepts NULL */
 
 /* Reads up to `bytes` bytes. *got is less only at the end of the data. Returns GNN_EFORMAT for a damaged or truncated

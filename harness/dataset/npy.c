@@ -203,6 +203,18 @@ enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_
     return GNN_OPENED(status, npy, out, gnn_npy_close);
 }
 
+static enum gnn_status check_raw_size(const struct gnn_npy *npy, struct gnn_err *err)
+{
+    const uint64_t expected = gnn_mul_bytes(npy->header.items, npy->header.item_bytes);
+    uint64_t least, most;
+    gnn_input_unpacked_bytes(npy->input, &least, &most);
+    if (most == expected)
+        return GNN_OK;
+    return gnn_fail(err, most < expected ? GNN_ESHORT : GNN_EFORMAT,
+                    "%s: %" PRIu64 " B, expected %" PRIu64 " numbers of %" PRIu32 " B without a header",
+                    npy->input->path, most, npy->header.items, npy->header.item_bytes);
+}
+
 enum gnn_status gnn_npy_open_raw(const char *path, const struct gnn_npy_header *header, struct gnn_npy **out,
                                  struct gnn_err *err)
 {
@@ -210,11 +222,18 @@ enum gnn_status gnn_npy_open_raw(const char *path, const struct gnn_npy_header *
     GNN_NEW(npy, 1, err, "reader of %s", path);
     npy->header = *header;
     enum gnn_status status = gnn_input_open_numbers(path, &npy->input, err);
-    const uint64_t expected = gnn_mul_bytes(header->items, header->item_bytes);
-    if (status == GNN_OK && npy->input->size_bytes != expected)
-        status = gnn_fail(err, npy->input->size_bytes < expected ? GNN_ESHORT : GNN_EFORMAT,
-                          "%s: %" PRIu64 " B, expected %" PRIu64 " numbers of %" PRIu32 " B without a header", path,
-                          npy->input->size_bytes, header->items, header->item_bytes);
+    GNN_NEXT(status, check_raw_size(npy, err));
+    return GNN_OPENED(status, npy, out, gnn_npy_close);
+}
+
+enum gnn_status gnn_npy_open_memory(const char *path, const void *bytes, uint64_t len,
+                                    const struct gnn_npy_header *header, struct gnn_npy **out, struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    GNN_NEW(npy, 1, err, "reader of %s", path);
+    npy->header = *header;
+    enum gnn_status status = gnn_input_open_memory(path, bytes, len, &npy->input, err);
+    GNN_NEXT(status, check_raw_size(npy, err));
     return GNN_OPENED(status, npy, out, gnn_npy_close);
 }
 
@@ -252,6 +271,20 @@ enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err
     if (npy->header.fortran)
         return GNN_OK;
     return gnn_input_skip(npy->input, items * npy->header.item_bytes, err);
+}
+
+enum gnn_status gnn_npy_window(struct gnn_npy *npy, uint64_t first, const struct gnn_npy_header *header,
+                               struct gnn_err *err)
+{
+    assert(npy->read_items == 0);
+    assert(header->item_bytes == npy->header.item_bytes);
+    if (first > npy->header.items || header->items > npy->header.items - first)
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " numbers, expected %" PRIu64 " from number %" PRIu64 " on",
+                        npy->input->path, npy->header.items, header->items, first);
+    npy->data_offset += first * header->item_bytes;
+    npy->header = *header;
+    npy->window = true;
+    return gnn_input_seek(npy->input, npy->data_offset, err);
 }
 
 void gnn_npy_read_as_stored(struct gnn_npy *npy)
@@ -476,7 +509,7 @@ enum gnn_status gnn_npy_read_f32(struct gnn_npy *npy, float *out, uint64_t count
 enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
 {
     assert(npy->read_items == npy->header.items);
-    if (npy->header.fortran)
+    if (npy->header.fortran || npy->window)
         return GNN_OK; /* its size was compared when it was opened */
     char extra;
     uint64_t got = 0;

@@ -36,6 +36,7 @@ struct gnn_npy {
     struct gnn_npy_header header;
     uint64_t data_offset;
     uint64_t read_items;
+    bool window;          /* more data may follow the numbers */
     unsigned char *block; /* rows of a Fortran matrix, column by column; NULL before the first read */
     uint64_t block_bytes, block_first, block_rows;
     unsigned char batch[GNN_NPY_BATCH * 8]; /* fits the widest dtype */
@@ -48,6 +49,10 @@ GNN_MUST_CHECK enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **o
  * GNN_ESHORT for another size. */
 GNN_MUST_CHECK enum gnn_status gnn_npy_open_raw(const char *path, const struct gnn_npy_header *header,
                                                 struct gnn_npy **out, struct gnn_err *err);
+/* The same for numbers in memory, which must outlive the reader. */
+GNN_MUST_CHECK enum gnn_status gnn_npy_open_memory(const char *path, const void *bytes, uint64_t len,
+                                                   const struct gnn_npy_header *header, struct gnn_npy **out,
+                                                   struct gnn_err *err);
 /* Opens path as described by raw if raw has items of a size, else by its own header. */
 GNN_MUST_CHECK enum gnn_status gnn_npy_open_as(const char *path, const struct gnn_npy_header *raw, struct gnn_npy **out,
                                                struct gnn_err *err);
@@ -56,6 +61,10 @@ bool gnn_npy_has_magic(const char *path);
 void gnn_npy_close(struct gnn_npy *npy); /* accepts NULL */
 
 GNN_MUST_CHECK enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err *err);
+/* Restricts a reader of an array without a header to `header`'s numbers, of which the first is number `first`. Call it
+ * before the first read. */
+GNN_MUST_CHECK enum gnn_status gnn_npy_window(struct gnn_npy *npy, uint64_t first, const struct gnn_npy_header *header,
+                                              struct gnn_err *err);
 /* From now on, reads the numbers in the order in which they are stored. Call it before the first read. */
 void gnn_npy_read_as_stored(struct gnn_npy *npy);
 /* Sets the memory for turning a Fortran matrix, GNN_NPY_BLOCK without it. The larger, the fewer seeks. Call it before

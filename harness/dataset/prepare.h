@@ -194,9 +194,8 @@ extern const struct gnn_option gnn_import_table[];
 
 struct gnn_import_source {
     enum gnn_import_format format;
-    /* ogb: A directory or a NumPy archive.
-     * snap: A text file, maybe .gz, or a directory that holds edges.txt[.gz].
-     * triples: A directory with train, valid and test, each .txt, .tsv (maybe .gz) or _hrt.npy. */
+    /* With ogb, a directory or a NumPy archive. With snap, a text file, maybe .gz, or a directory with edges.txt[.gz].
+     * With triples, a directory with train, valid and test, each .txt, .tsv (maybe .gz) or _hrt.npy. */
     const char *from;
     const char *split; /* ogb: sub-directory or file with the splits; NULL = from itself, or the only one in split */
     const char *name;  /* the dataset's name; NULL = last part of from */
