@@ -128,6 +128,7 @@ static void test_switches_of_speed_change_no_loss(void **state)
                                               {"keep=false", "bucket_reads=single", "loaders=2"},
                                               {"edge_memory=released", "always_write=true", "loaders=2"},
                                               {"always_write=true", "prefetch=false", "loaders=2"},
+                                              {"sampling=team", "copied_ids=released", "loaders=3"},
                                               {"io=direct", "loaders=2", "depth=3"}};
     static double expected[EPOCHS][BATCHES * 6];
     struct fixture f;

@@ -434,6 +434,7 @@ static void test_switches_of_speed_change_no_loss(void **state)
                                               {"keep=false", "bucket_reads=single", "loaders=2"},
                                               {"edge_memory=released", "always_write=true", "loaders=2"},
                                               {"vectors=kept", "prefetch=false", "loaders=2"},
+                                              {"sampling=team", "copied_ids=released", "loaders=3"},
                                               {"io=direct", "loaders=2", "depth=3"}};
     static double expected[2][LINK_RUN_STEPS_MAX];
     char dir[DATA_PATH];
