@@ -58,7 +58,7 @@ const struct gnn_option marius_options[] = {
      .help = "Threads that sample a mini-batch. single: each loader samples its own mini-batch. team: all cores sample "
              "one mini-batch, so loaders take turns. Simulated runs divide the time by the number of cores. Measured "
              "runs sample with one thread in both cases.",
-     .source = "paper section 4.1 and released code: team; single: ours"},
+     .source = "paper section 4.1 and released code: team; single: ours", .added = true},
     {.name = "staleness", .type = GNN_OPT_U32, .offset = FIELD(staleness), .unit = "batches", .def = "0", .max = 1024,
      .help = "Maximum number of mini-batches in flight; 0 = loaders + 5, at most 16. The 5 are 4 mini-batches in a "
              "queue and 1 in training.",
@@ -99,7 +99,7 @@ const struct gnn_option marius_options[] = {
      .choices = WORDS("compact", "released"),
      .help = "IDs of a mini-batch that are copied to a modelled GPU with transfer=ahead. compact: 4 bytes per edge. "
              "released: in addition, 12 bytes per edge and 8 per node.",
-     .source = "released code: both ends of an edge and the nodes, in 8 bytes each; compact: ours"},
+     .source = "released code: both ends of an edge and the nodes, in 8 bytes each; compact: ours", .added = true},
     {.name = "vectors", .type = GNN_OPT_CHOICE, .offset = FIELD(vectors), .def = "scratch",
      .choices = WORDS("scratch", "kept"),
      .help = "Storage of learned vectors (links). scratch: deleted when the run ends; kept: stored with the "
