@@ -55,7 +55,7 @@ echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo
 echo "== starting: what a command and an empty run cost"
-DATA="$DATA" "$(dirname "$0")/bench_startup.sh"
+"$BENCH/bench_startup" --dir build/bench --oocgnn "$OOCGNN" --data "$DATA"
 echo
 echo "== the harness's own cost: the null system on the same mini-batch count"
 "$OOCGNN" run --system null --dataset papers100m --scale 1/100 --data "$DATA" --preset gnndrive --id-bytes 4 --evaluate never \
