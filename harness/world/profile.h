@@ -110,6 +110,7 @@ struct gnn_profile {
     char name[GNN_NAME_MAX];               /* of the file, without ".ini" */
     char machine_id[GNN_NAME_MAX];         /* value of `--profile` for a paper's machine */
     char title[128];                       /* description for users */
+    char gpu_model[128];                   /* "NVIDIA A10G"; "": no GPU, or not given */
     char digest[40];                       /* hash of the file, its costs and the changes: stored with every run */
     char costs_digest[40];                 /* hash of the file that gnn_profile_add_costs read; "": costs are ideal */
     char changes[GNN_PROFILE_CHANGES_MAX]; /* see gnn_profile_open_changed; "": none */
@@ -167,7 +168,8 @@ double gnn_profile_parameter(const char *key, const char *text, bool *key_known)
  * is a path if it contains a '/', else costs/NAME.ini in one of search_dirs. Errors as of gnn_profile_open. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile, const char *name,
                                                      const char *const *search_dirs, struct gnn_err *err);
-/* Does the same for text. `path` appears in messages. */
+/* Does the same for text. `path` appears in messages. A section [released MODEL] has the step of a model of GPU: it
+ * replaces the step of all in profiles with this `model` in [gpu]. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char *path, const char *text,
                                                        struct gnn_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of parsing a profile's text, and the functions that do it. They are in profile_value.c (one parameter),
- * profile_grid.c (the read grid) and profile_parse.c (the keys and the whole). Of these files each calls only those
+ * profile_file.c (name and digest), profile_grid.c (the read grid) and profile_parse.c (the keys and the whole). Of these files each calls only those
  * before it. Internal to these files. */
 #ifndef GNN_WORLD_PROFILE_DRAFT_H
 #define GNN_WORLD_PROFILE_DRAFT_H
@@ -46,10 +46,18 @@ struct parse {
     struct draft draft;
     bool seen[GNN_PROFILE_KEYS_MAX];
     uint32_t depths_line, gpu_line;
-    bool released;      /* the file is a file of [released] costs */
-    XXH3_state_t *hash; /* over the texts read */
+    bool released;         /* the file is a file of [released] costs */
+    const char *gpu_model; /* released: of the profile that gets the costs; "": none or not known */
+    XXH3_state_t *hash;    /* over the texts read */
     struct gnn_err *err;
 };
+
+/* ---- profile_file.c ---- */
+/* Takes the name of the profile from the path of its file, or returns GNN_EUSAGE if it is empty or too long. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_set_name(struct parse *p);
+GNN_MUST_CHECK enum gnn_status gnn_profile_begin_hash(struct parse *p); /* or GNN_ENOMEM */
+/* Ends the hash over everything that was read. */
+void gnn_profile_end_hash(struct parse *p, char digest[40]);
 
 /* ---- profile_value.c ---- */
 /* Parses text[0..len) in the unit: bytes, picoseconds, nanoseconds, a rate per second, thousandths of a core, 1000 x

@@ -100,7 +100,7 @@ static const struct field fields[] = {
     {"host", "gather", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.gather_bytes_per_s), 1, RATE_MAX},
     {"host", "launch", UNIT_NS, NEED_ALWAYS, PLACE(profile.host.launch_ns), 0, SECOND_NS},
 
-    {"gpu", "model", UNIT_TEXT, NEED_NEVER, PLACE(model), 0, 0},
+    {"gpu", "model", UNIT_TEXT, NEED_NEVER, PLACE(profile.gpu_model), 0, 0},
     {"gpu", "gemm", UNIT_FLOPS, NEED_GPU, PLACE(profile.gpu.gemm_flops_per_s), 1, RATE_MAX},
     {"gpu", "bandwidth", UNIT_RATE, NEED_GPU, PLACE(profile.gpu.bytes_per_s), 1, RATE_MAX},
     {"gpu", "gather", UNIT_RATE, NEED_GPU, PLACE(profile.gpu.gather_bytes_per_s), 1, RATE_MAX},
@@ -219,12 +219,24 @@ static enum gnn_status parse_entry(struct parse *p, const struct gnn_ini_section
     return unknown_key(p, section, entry);
 }
 
+/* Returns the model of the GPU that a section of a file of costs is for: "[released NVIDIA A10G]", or NULL. */
+static const char *gpu_of(const struct parse *p, const struct gnn_ini_section *section)
+{
+    const size_t length = strlen(released_section);
+    const bool is_gpus = p->released && strncmp(section->name, released_section, length) == 0 &&
+                         section->name[length] == ' ' && section->name[length + 1] != '\0';
+    return is_gpus ? section->name + length + 1 : NULL;
+}
+
 static enum gnn_status check_section(struct parse *p, const struct gnn_ini_section *section)
 {
     struct gnn_near_miss near;
+    if (gpu_of(p, section) != NULL)
+        return GNN_OK;
     if (p->released && strcmp(section->name, released_section) != 0)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": a file of --costs has a section [%s] alone", p->path,
-                        section->line, released_section);
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s:%" PRIu32 ": a file of --costs has a section [%s], and sections [%s MODEL] of GPUs, alone",
+                        p->path, section->line, released_section, released_section);
     if (!p->released && strcmp(section->name, released_section) == 0)
         return gnn_fail(p->err, GNN_EFORMAT,
                         "%s:%" PRIu32 ": [%s] does not belong into a profile: --costs names its file", p->path,
@@ -240,6 +252,23 @@ static enum gnn_status check_section(struct parse *p, const struct gnn_ini_secti
                     section->name, gnn_near_miss_text(&near));
 }
 
+/* Parses the costs of one model of GPU. They replace those of all if the profile has such a GPU. */
+static enum gnn_status parse_gpu_section(struct parse *p, const struct gnn_ini_section *section)
+{
+    struct gnn_ini_section as = *section;
+    struct parse other = *p;
+    struct parse *const to = strcmp(gpu_of(p, section), p->gpu_model) == 0 ? p : &other;
+    as.name = released_section;
+    for (uint32_t e = 0; e < section->entry_count; e++) {
+        const struct gnn_ini_entry *const entry = &section->entries[e];
+        if (strcmp(entry->key, "step") != 0 && strcmp(entry->key, "step_edge") != 0)
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": [%s] has step and step_edge alone, not \"%s\"",
+                            p->path, entry->line, section->name, entry->key);
+        GNN_TRY(parse_entry(to, &as, entry));
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status parse_sections(struct parse *p, const struct gnn_ini *ini)
 {
     if (gnn_ini_global(ini) != NULL)
@@ -250,9 +279,12 @@ static enum gnn_status parse_sections(struct parse *p, const struct gnn_ini *ini
         GNN_TRY(check_section(p, section));
         if (strcmp(section->name, "gpu") == 0)
             p->gpu_line = section->line;
-        for (uint32_t e = 0; e < section->entry_count; e++)
+        for (uint32_t e = 0; e < section->entry_count && gpu_of(p, section) == NULL; e++)
             GNN_TRY(parse_entry(p, section, &section->entries[e]));
     }
+    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++) /* after those that they replace */
+        if (gpu_of(p, gnn_ini_section(ini, i)) != NULL)
+            GNN_TRY(parse_gpu_section(p, gnn_ini_section(ini, i)));
     return GNN_OK;
 }
 
@@ -485,22 +517,9 @@ static enum gnn_status check_whole(struct parse *p)
     return check_storage(p);
 }
 
-static enum gnn_status set_name(struct parse *p)
-{
-    const char *const slash = strrchr(p->path, '/');
-    const char *const base = slash != NULL ? slash + 1 : p->path;
-    const size_t len = strlen(base);
-    const size_t stem = len > 4 && strcmp(base + len - 4, ".ini") == 0 ? len - 4 : len;
-    if (stem == 0 || stem >= sizeof p->draft.profile.name)
-        return gnn_fail(p->err, GNN_EUSAGE, "%s: a profile's file name has 1 to %d bytes before .ini", p->path,
-                        GNN_NAME_MAX - 1);
-    memcpy(p->draft.profile.name, base, stem);
-    return GNN_OK;
-}
-
 static enum gnn_status parse_all(struct parse *p, const char *text, const char *changes)
 {
-    GNN_TRY(set_name(p));
+    GNN_TRY(gnn_profile_set_name(p));
     GNN_TRY(parse_text(p, text));
     GNN_TRY(change_all(p, true, changes));
     if (p->draft.profile.clock_hz == 0)
@@ -512,23 +531,6 @@ static enum gnn_status parse_all(struct parse *p, const char *text, const char *
     return check_whole(p);
 }
 
-/* Ends the hash over everything that was read. */
-static void end_hash(struct parse *p, char digest[40])
-{
-    const XXH128_hash_t hash = XXH3_128bits_digest(p->hash);
-    (void)XXH3_freeState(p->hash);
-    (void)snprintf(digest, 40, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
-}
-
-static enum gnn_status begin_hash(struct parse *p)
-{
-    p->hash = XXH3_createState();
-    if (p->hash == NULL)
-        return gnn_fail(p->err, GNN_ENOMEM, "%s: a hash's state", p->path);
-    (void)XXH3_128bits_reset(p->hash);
-    return GNN_OK;
-}
-
 enum gnn_status gnn_profile_parse_changed(const char *path, const char *text, const char *changes,
                                           struct gnn_profile **out, struct gnn_err *err)
 {
@@ -536,9 +538,9 @@ enum gnn_status gnn_profile_parse_changed(const char *path, const char *text, co
     if (strlen(changes) >= sizeof p.draft.profile.changes)
         return gnn_fail(err, GNN_EUSAGE, "%.40s...: more than %d characters", changes, GNN_PROFILE_CHANGES_MAX - 1);
     memcpy(p.draft.profile.changes, changes, strlen(changes) + 1);
-    GNN_TRY(begin_hash(&p));
+    GNN_TRY(gnn_profile_begin_hash(&p));
     const enum gnn_status status = parse_all(&p, text, changes);
-    end_hash(&p, p.draft.profile.digest);
+    gnn_profile_end_hash(&p, p.draft.profile.digest);
     GNN_TRY(status);
     GNN_NEW(*out, 1, err, "%s: %zu bytes", path, sizeof **out);
     **out = p.draft.profile;
@@ -568,15 +570,15 @@ static void put_released(struct gnn_profile *profile, const struct gnn_profile *
 enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char *path, const char *text,
                                         struct gnn_err *err)
 {
-    struct parse p = {.path = path, .released = true, .err = err};
+    struct parse p = {.path = path, .released = true, .gpu_model = profile->gpu_model, .err = err};
     assert(profile->clock_hz > 0);
-    GNN_TRY(begin_hash(&p));
+    GNN_TRY(gnn_profile_begin_hash(&p));
     enum gnn_status status = parse_text(&p, text);
     GNN_NEXT(status, check_needs(&p, NEED_RELEASED));
     GNN_NEXT(status, change_all(&p, false, profile->changes));
     if (gnn_profile_changes_section(profile->changes, released_section))
         (void)XXH3_128bits_update(p.hash, profile->changes, strlen(profile->changes));
-    end_hash(&p, p.draft.profile.costs_digest);
+    gnn_profile_end_hash(&p, p.draft.profile.costs_digest);
     GNN_TRY(status);
     put_released(profile, &p.draft.profile);
     for (size_t i = 0; i < sizeof profile->assumed / sizeof *profile->assumed; i++)

@@ -117,6 +117,36 @@ static void test_released_costs(void **state)
     gnn_profile_close(p);
 }
 
+#define OF_GPU(model) MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST GPU "model = " model "\n" BUS
+
+/* The step of one model of GPU is that of profiles with such a GPU, wherever its section is; changes come last. */
+static void test_a_gpu_has_its_own_step(void **state)
+{
+    (void)state;
+    static const char costs[] =
+        "[released Toy 9]\nstep_edge = 15ns derived: its stage times\nstep = 1us measured\n" RELEASED
+        "[released Toy 8]\nstep_edge = 7ns derived\n";
+    static const struct {
+        const char *profile, *changes;
+        uint64_t step_ns, edge_ps;
+    } cases[] = {{GOOD, "", 2000000, 40000},
+                 {OF_GPU("Toy"), "", 2000000, 40000},
+                 {OF_GPU("Toy 90"), "", 2000000, 40000},
+                 {OF_GPU("Toy 9"), "", 1000, 15000},
+                 {OF_GPU("Toy 8"), "", 2000000, 7000},
+                 {OF_GPU("Toy 9"), "released.step_edge=41ns", 1000, 41000}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        must(gnn_profile_parse_changed("toy.ini", cases[c].profile, cases[c].changes, &p, &err), &err);
+        must(gnn_profile_parse_costs(p, "costs.ini", costs, &err), &err);
+        assert_int_equal(p->framework.step_ns, cases[c].step_ns);
+        assert_int_equal(p->framework.step_edge_ps, cases[c].edge_ps);
+        assert_int_equal(p->framework.milli_cores, 1250);
+        gnn_profile_close(p);
+    }
+}
+
 static struct gnn_profile *changed(const char *text, const char *changes)
 {
     struct gnn_profile *p = NULL;
@@ -245,10 +275,13 @@ static void test_released_costs_are_refused_by_name(void **state)
         const char *text, *words[2];
     } cases[] = {
         {"[released]\nclock = 2.6GHz stated\n", {"c.ini", "framework_edge"}},
-        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:15:", "[released] alone"}},
+        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:15:", "[released], and"}},
         {"[released]\nlist_take = 1us\n", {"c.ini:2:", "source"}},
         {"[released]\ncpu_cores = 2 stated\n", {"c.ini:2:", "1.3cores"}},
         {"[released]\nlist_takes = 1us stated\n", {"c.ini:2:", "list_take"}},
+        {RELEASED "[released Toy 9]\nlist_take = 1us stated\n", {"[released Toy 9]", "step_edge alone"}},
+        {RELEASED "[released Toy 9]\nstep = 1us\n", {"step", "source"}},
+        {RELEASED "[released ]\nstep = 1us stated\n", {"[released MODEL]", "alone"}},
     };
     struct gnn_profile *const p = parse("toy.ini", GOOD);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -423,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_costs_scale_with_the_clock),
         cmocka_unit_test(test_released_costs),
+        cmocka_unit_test(test_a_gpu_has_its_own_step),
         cmocka_unit_test(test_parameters_are_changed),
         cmocka_unit_test(test_changes_that_are_none),
         cmocka_unit_test(test_assumed_parameters_are_listed),
