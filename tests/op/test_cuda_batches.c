@@ -116,7 +116,7 @@ static struct outcome train_lists(enum gnn_model_kind kind, bool graphs, bool st
     const uint32_t steps = rounds * BATCHES;
     for (uint32_t k = 0; k <= steps; k++) {
         const struct toy_input *next = &in[k % BATCHES], *now = &in[(k + BATCHES - 1) % BATCHES];
-        const struct gnn_batch_lists lists = {&next->batch, next->labels, NULL};
+        const struct gnn_batch_lists lists = {.view = &next->batch, .labels = next->labels};
         struct gnn_step_result step;
         if (staged && k < steps)
             assert_int_equal(t->ops->resident_stage(t, room[k % 2], 1, &lists, NULL), GNN_OK);
@@ -233,7 +233,7 @@ static void one_copy_of(enum toy_lists kind)
     struct toy_input in = toy_input_of(1, kind);
     struct gnn_resident *room = NULL;
     struct gnn_device_times times;
-    const struct gnn_batch_lists lists = {&in.batch, in.labels, NULL};
+    const struct gnn_batch_lists lists = {.view = &in.batch, .labels = in.labels};
     assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
     t->ops->take_times(t, &times);
     cuda_host_fail_upload = 2; /* there is no second one */
@@ -548,7 +548,7 @@ static int64_t clocked_asleep_ns(void *ctx)
 static void call_all(struct gnn_tensor *t, struct gnn_model *model, const struct toy_input *in)
 {
     static gnn_real host[1024];
-    const struct gnn_batch_lists lists = {&in->batch, in->labels, NULL};
+    const struct gnn_batch_lists lists = {.view = &in->batch, .labels = in->labels};
     struct gnn_resident *room = NULL;
     struct gnn_event *event = NULL;
     struct gnn_device_times times;
@@ -652,7 +652,7 @@ static enum gnn_status two_batches(struct toy_memory *memory, struct gnn_err *er
     GNN_NEXT(status, t->ops->resident_open(t, &room, err));
     for (uint64_t k = 0; k < 2 && status == GNN_OK; k++) {
         struct toy_input in = toy_input(k);
-        const struct gnn_batch_lists lists = {&in.batch, in.labels, NULL};
+        const struct gnn_batch_lists lists = {.view = &in.batch, .labels = in.labels};
         struct gnn_step_result step;
         GNN_NEXT(status, t->ops->resident_stage(t, room, 0, &lists, err));
         if (status == GNN_OK) {

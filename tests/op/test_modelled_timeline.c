@@ -160,7 +160,7 @@ static void test_a_frameworks_step(void **state)
     struct gnn_profile profile = round_profile();
     profile.framework = (struct gnn_profile_framework){.step_ns = 1000, .step_edge_ps = 10000, .milli_cores = 500};
     const struct gnn_batch_view view = {.layer_count = 1, .seed_count = 2, .node_count = 3, .blocks = {block}};
-    const struct gnn_batch_lists lists = {&view, NULL, NULL};
+    const struct gnn_batch_lists lists = {.view = &view};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clock clock = {0};
         struct gnn_tensor *const t = open_modelled(&clock, &profile, true, 1);
@@ -186,7 +186,7 @@ static void test_a_staged_batch_crosses_once_ahead(void **state)
     const int32_t labels[2] = {0, 1};
     const uint32_t rows[3] = {2, 0, 1};
     const struct gnn_batch_view view = {.layer_count = 1, .seed_count = 2, .node_count = 3, .blocks = {block}};
-    const struct gnn_batch_lists lists = {&view, labels, rows};
+    const struct gnn_batch_lists lists = {.view = &view, .labels = labels, .rows = rows};
     const struct gnn_mat x = {NULL, 3, 4}, out = {NULL, 2, 4};
     struct gnn_resident *room = NULL;
     struct gnn_modelled_counts counts;
@@ -360,7 +360,7 @@ static void test_shared_lists_cross_once(void **state)
     struct gnn_tensor *t = open_modelled(&clock, &profile, true, 1);
     const struct gnn_block head = {.dst_count = 1, .src_count = 2, .edge_count = 2, .row_start = row_start, .col = col};
     const struct gnn_batch_view view = {.layer_count = 2, .seed_count = 1, .node_count = 3, .blocks = {block, head}};
-    const struct gnn_batch_lists lists = {&view, NULL, NULL};
+    const struct gnn_batch_lists lists = {.view = &view};
     struct gnn_resident *room = NULL;
     struct gnn_modelled_counts counts;
     assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
