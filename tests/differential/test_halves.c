@@ -2,6 +2,7 @@
 /* Datasets of float16 rows in every system: the rows that a model reads are the widened rows of the file, on the host
  * and on a device, whatever the row size; mini-batches are those of float32; exact systems agree to the bit; reads,
  * caches and copies over the bus have half the bytes. */
+#include "harness/run/worker/evaluate.h"
 #include "tests/differential/systems.h"
 #include "tests/support/device_tensor.h"
 #include "tests/support/hang.h"
@@ -149,6 +150,48 @@ static void test_mini_batches_are_those_of_float32(void **state)
     }
 }
 
+/* An epoch and an evaluation on one of three back-ends. */
+static void train_and_evaluate(const struct train_graph_config *config, int backend, double loss[BATCHES],
+                               double *accuracy)
+{
+    struct fixture f;
+    struct train_run run;
+    struct gnn_err err = {0};
+    gnn_node held_out[60];
+    fixture_open(&f, .graph = config);
+    for (uint32_t i = 0; i < sizeof held_out / sizeof *held_out; i++)
+        held_out[i] = 5 + 13 * i;
+    const struct gnn_split split = {.nodes = held_out, .count = sizeof held_out / sizeof *held_out, .name = "test"};
+    train_run_init(&run, f.world, "pygplus");
+    run.options = OPTIONS("workers=2");
+    run.cpu = backend == 1;
+    run.device = backend == 2;
+    must_run(train_run_open(&run, &f.graph), &run);
+    must_run(train_run_epoch(&run, 0), &run);
+    memcpy(loss, run.loss, BATCHES * sizeof *loss);
+    must_run(gnn_evaluate_split(&run.env, &split, accuracy, &err), &run);
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
+/* Nothing but the rounding of its values tells float16 from float32: losses and accuracies have the same bits. */
+static void test_rounded_float32_is_the_same(void **state)
+{
+    (void)state;
+    struct train_graph_config half = usual, rounded = usual;
+    half.dim = rounded.dim = 37;
+    half.feature_type = GNN_F16;
+    rounded.is_rounded = true;
+    for (int backend = 0; backend < 3; backend++) {
+        double half_loss[BATCHES], loss[BATCHES], half_accuracy, accuracy;
+        train_and_evaluate(&half, backend, half_loss, &half_accuracy);
+        train_and_evaluate(&rounded, backend, loss, &accuracy);
+        assert_memory_equal(half_loss, loss, sizeof loss);
+        assert_true(half_accuracy == accuracy);
+        assert_true(accuracy > 0);
+    }
+}
+
 /* ---- bytes ---- */
 
 /* Bytes that cross the bus: copies of rows in lanes, and pageable uploads of rows. */
@@ -229,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_system_reads_the_widened_rows),
         cmocka_unit_test(test_mini_batches_are_those_of_float32),
+        cmocka_unit_test(test_rounded_float32_is_the_same),
         cmocka_unit_test(test_half_the_bytes_cross_the_bus),
     };
     end_a_hang();

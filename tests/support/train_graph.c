@@ -96,7 +96,7 @@ static void make_nodes(const struct train_graph_config *c, struct train_graph *g
     for (uint32_t v = 0; v < c->nodes; v++) {
         labels[v] = (int32_t)(gnn_mix64(v) % c->classes);
         for (uint32_t col = 0; col < c->dim; col++)
-            rows[(size_t)v * c->dim + col] = train_feature(v, col);
+            rows[(size_t)v * c->dim + col] = train_stored_feature(c->is_rounded ? GNN_F16 : GNN_F32, v, col);
     }
     for (uint32_t i = 0; i < c->train; i++)
         train[i] = (gnn_node)((uint64_t)i * c->nodes / c->train);

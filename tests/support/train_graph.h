@@ -13,6 +13,7 @@ struct train_graph_config {
     uint32_t id_bytes;              /* of neighbour IDs on disk; 0 = 4 */
     uint32_t hub_every, hub_degree; /* nodes 0, hub_every, ... draw so many neighbours; 0 = none does */
     enum gnn_feature_type feature_type;
+    bool is_rounded; /* float32 with the values that float16 would have */
 };
 
 struct train_graph {

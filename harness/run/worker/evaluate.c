@@ -22,14 +22,16 @@ struct evaluation {
     struct gnn_neighbour_source *source;
     struct gnn_sampler *sampler;
     struct gnn_batch *batch;
-    struct gnn_rows rows; /* (node_count, dim) of the batch */
-    struct gnn_rows wide; /* the same, if the dataset's rows are float16 */
+    struct gnn_rows rows;   /* (node_count, dim) of the batch, on the host */
+    struct gnn_rows device; /* the same where ops read it, if they have memory of their own */
+    struct gnn_rows wide;   /* the same, if the dataset's rows are float16 */
 };
 
 static void close_evaluation(struct evaluation *e)
 {
     struct gnn_world *const w = e->env->world;
     gnn_rows_close(&e->rows);
+    gnn_rows_close(&e->device);
     gnn_rows_close(&e->wide);
     gnn_sampler_close(e->sampler);
     gnn_batch_close(w, e->batch);
@@ -45,7 +47,8 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
     struct gnn_world *const w = e->env->world;
     const struct gnn_dataset *const data = e->env->dataset;
     const struct gnn_workload *const load = e->env->workload;
-    gnn_rows_init(&e->rows, e->env, "evaluation inputs", GNN_ROWS_TENSOR);
+    gnn_rows_init(&e->rows, e->env, "evaluation inputs", gnn_env_on_device(e->env) ? GNN_ROWS_HOST : GNN_ROWS_TENSOR);
+    gnn_rows_init(&e->device, e->env, "uploaded evaluation inputs", GNN_ROWS_TENSOR);
     gnn_rows_init_wide(&e->wide, e->env, "evaluation inputs, widened", GNN_ROWS_TENSOR);
     GNN_TRY(gnn_file_open(w, data->indices_path, GNN_OPEN_READ, &e->indices_file, err));
     GNN_TRY(gnn_file_open(w, data->features_path, GNN_OPEN_READ, &e->features_file, err));
@@ -103,6 +106,17 @@ static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_
     return status;
 }
 
+/* Sets *x to the gathered rows where ops read them, in float32. */
+static enum gnn_status bring_rows(struct evaluation *e, uint32_t count, const gnn_real **x, struct gnn_err *err)
+{
+    struct gnn_tensor *const tensor = e->env->tensor;
+    if (!gnn_env_on_device(e->env))
+        return gnn_rows_widen(&e->wide, e->rows.data, count, x, err);
+    GNN_TRY(gnn_rows_reserve(&e->device, count, err));
+    tensor->ops->upload(tensor, e->device.data, e->rows.data, (uint64_t)count * e->env->dataset->row_bytes);
+    return gnn_rows_widen(&e->wide, e->device.data, count, x, err);
+}
+
 static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, const gnn_node *seeds, uint32_t count,
                                       uint64_t *correct, struct gnn_err *err)
 {
@@ -116,7 +130,7 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
         labels[i] = e->env->dataset->labels[seeds[i]];
     struct gnn_step_result step;
     const gnn_real *x;
-    GNN_TRY(gnn_rows_widen(&e->wide, e->rows.data, view->node_count, &x, err));
+    GNN_TRY(bring_rows(e, view->node_count, &x, err));
     GNN_TRY(gnn_model_evaluate(e->env->model, view, x, labels, &step, err));
     if (!step.finite)
         return gnn_step_not_finite(e->env, view, x, &step, err);
@@ -124,7 +138,7 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
     return GNN_OK;
 }
 
-uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host)
+uint64_t gnn_evaluate_bytes(const struct gnn_env *env)
 {
     struct gnn_workload load = *env->workload;
     load.batch_size = gnn_min_u32(load.batch_size, SEEDS_MAX);
@@ -134,9 +148,10 @@ uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host)
     own.workload = &load;
     const uint64_t samplers = gnn_sampling_bytes(&own, 1) - gnn_sampling_bytes(&own, 0); /* no order of an epoch */
     const struct gnn_dataset *const d = env->dataset;
-    const uint32_t row_bytes = d->row_bytes + (d->feature_type == GNN_F32 ? 0 : gnn_dataset_wide_bytes(d));
+    const bool widened = d->feature_type != GNN_F32 && !gnn_env_on_device(env);
+    const uint32_t row_bytes = d->row_bytes + (widened ? gnn_dataset_wide_bytes(d) : 0);
     const uint64_t rows = gnn_mul_bytes(gnn_rows_capacity(largest.nodes[load.layers]), row_bytes);
-    return samplers + gnn_batch_reserved_bytes(env->dataset, &load) + (features_on_host ? rows : 0);
+    return samplers + gnn_batch_reserved_bytes(env->dataset, &load) + rows;
 }
 
 static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split *split, uint64_t *correct,

@@ -13,8 +13,8 @@
 GNN_MUST_CHECK enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split,
                                                   double *accuracy, struct gnn_err *err);
 
-/* Returns the host memory of an evaluation, for memory plans: its sampler and one mini-batch of at most 512 seeds.
- * Features of that mini-batch count if features_on_host is set. */
-uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host);
+/* Returns the host memory of an evaluation, for memory plans: its sampler and one mini-batch of at most 512 seeds with
+ * its features. */
+uint64_t gnn_evaluate_bytes(const struct gnn_env *env);
 
 #endif

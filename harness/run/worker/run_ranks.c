@@ -32,7 +32,7 @@ enum gnn_status gnn_run_plan_fill(struct gnn_run_worker *w, struct gnn_err *err)
         !gnn_compute_is_modelled(w->config))
         w->env.evaluation_bytes = w->workload.task == GNN_TASK_LINK
                                       ? gnn_evaluate_links_bytes(&w->env, w->config->candidates)
-                                      : gnn_evaluate_bytes(&w->env, !gnn_env_on_device(&w->env));
+                                      : gnn_evaluate_bytes(&w->env);
     gnn_plan_begin(&w->plan, &w->env);
     if (shared_reals(w) > 0)
         gnn_plan_shared(&w->plan, "gradients of the workers", "--hidden",
