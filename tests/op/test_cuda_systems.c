@@ -77,12 +77,13 @@ static const double *on_the_cpu(struct fixture *f, const char *system, const cha
 }
 
 /* The profiler's time line shows when a system reads, copies and trains; the device times what crosses the bus. */
-static void test_losses_of_every_system_are_the_cpus(void **state)
+static void compare_with_the_cpu(enum gnn_feature_type type, enum gnn_model_kind kinds)
 {
-    (void)state;
+    struct train_graph_config config = graph;
     struct fixture f;
-    fixture_open(&f, .graph = &graph);
-    for (enum gnn_model_kind kind = GNN_MODEL_SAGE; kind < GNN_MODEL_KINDS; kind++) {
+    config.feature_type = type;
+    fixture_open(&f, .graph = &config);
+    for (enum gnn_model_kind kind = GNN_MODEL_SAGE; kind < kinds; kind++) {
         double exact[BATCHES], own[BATCHES], here[BATCHES];
         struct train_run run;
         train_run_init(&run, f.world, "pygplus");
@@ -113,6 +114,18 @@ static void test_losses_of_every_system_are_the_cpus(void **state)
         }
     }
     fixture_close(&f);
+}
+
+static void test_losses_of_every_system_are_the_cpus(void **state)
+{
+    (void)state;
+    compare_with_the_cpu(GNN_F32, GNN_MODEL_KINDS);
+}
+
+static void test_losses_on_float16_are_the_cpus(void **state)
+{
+    (void)state;
+    compare_with_the_cpu(GNN_F16, GNN_MODEL_SAGE + 1);
 }
 
 /* Trains an epoch's first mini-batches while the nth pin is refused. Returns whether there was an nth; the run then
@@ -155,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses_of_every_system_are_the_cpus),
+        cmocka_unit_test(test_losses_on_float16_are_the_cpus),
         cmocka_unit_test(test_a_refused_pin_ends_every_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
