@@ -280,25 +280,32 @@ static enum gnn_status read_stored(struct gnn_zip_member *m, void *dst, uint64_t
     return GNN_OK;
 }
 
+/* Gives the inflater its next input, unless it still has some or has had all. */
+static enum gnn_status refill(struct gnn_zip_member *m, struct gnn_err *err)
+{
+    const uint64_t step = gnn_min_u64(m->entry.packed_bytes - m->packed_at, WINDOW);
+    if (m->inflater.avail_in > 0 || step == 0)
+        return GNN_OK;
+    GNN_TRY(read_at(m->zip, m->data_offset + m->packed_at, m->window, step, err));
+    m->packed_at += step;
+    m->inflater.next_in = m->window;
+    m->inflater.avail_in = (uInt)step;
+    return GNN_OK;
+}
+
 /* Inflates exactly `bytes` bytes: the directory states that there are as many. */
 static enum gnn_status read_deflated(struct gnn_zip_member *m, void *dst, uint64_t bytes, struct gnn_err *err)
 {
     z_stream *const z = &m->inflater;
     for (uint64_t done = 0; done < bytes;) {
-        if (z->avail_in == 0) {
-            const uint64_t step = gnn_min_u64(m->entry.packed_bytes - m->packed_at, WINDOW);
-            if (step == 0)
-                return damaged(m->zip, "a member ends too early", err);
-            GNN_TRY(read_at(m->zip, m->data_offset + m->packed_at, m->window, step, err));
-            m->packed_at += step;
-            z->next_in = m->window;
-            z->avail_in = (uInt)step;
-        }
+        GNN_TRY(refill(m, err));
         const uInt room = (uInt)gnn_min_u64(bytes - done, 1u << 30);
         z->next_out = (unsigned char *)dst + done;
         z->avail_out = room;
         const int code = inflate(z, Z_NO_FLUSH);
         done += room - z->avail_out;
+        if (code == Z_BUF_ERROR && z->avail_in == 0)
+            return damaged(m->zip, "a member ends too early", err);
         if ((code != Z_OK && code != Z_STREAM_END) || (code == Z_STREAM_END && done < bytes))
             return damaged(m->zip, "a member cannot be inflated", err);
     }
