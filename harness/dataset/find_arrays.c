@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const label_names[] = {"node_label", "node_labels", "labels", "label", "y", NULL};
 static const char *const feature_names[] = {"node_feat", "node_feats", "node_features", "features", "feat", "feats",
@@ -76,6 +77,11 @@ static enum gnn_status find_labels(struct gnn_finder *f, const struct gnn_import
         out->label_path[0] = '\0';
         if (strcmp(source->labels, "none") == 0)
             return GNN_OK;
+        for (uint32_t i = 0; i < places->count; i++) {
+            gnn_join(out->label_path, places->dir[i], source->labels);
+            if (gnn_input_exists(out->label_path))
+                return GNN_OK;
+        }
         return gnn_find_named(source->from, "labels", source->labels, out->label_path, f->err);
     }
     for (uint32_t i = 0; i < places->count && out->label_path[0] == '\0' && f->status == GNN_OK; i++)
@@ -106,30 +112,46 @@ static enum gnn_status find_features(struct gnn_finder *f, const struct gnn_impo
     return f->status == GNN_OK && out->sparse_path[0][0] != '\0' ? check_sparse(f, out) : f->status;
 }
 
-/* Features and labels without a header have the rows and the width that the options state. */
+static uint64_t file_bytes(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
+static struct gnn_npy_header float_rows(uint64_t rows, uint32_t dim)
+{
+    return (struct gnn_npy_header){.kind = 'f',
+                                   .item_bytes = sizeof(float),
+                                   .dim_count = dim > 0 ? 2 : 1,
+                                   .shape = {rows, dim},
+                                   .items = gnn_mul_bytes(rows, gnn_max_u32(dim, 1))};
+}
+
+/* Features and labels without a header have the width that the options state, and the rows that they state or that the
+ * files have. */
 static enum gnn_status describe_raw(const struct gnn_import_source *source, struct gnn_array_files *out,
                                     struct gnn_err *err)
 {
-    if (source->raw_rows == 0)
+    if (source->raw_dim == 0)
         return GNN_OK;
+    const bool features = out->feature_path[0] != '\0' && out->feature_raw.item_bytes == 0;
+    const bool labels = out->label_path[0] != '\0' && out->label_raw.item_bytes == 0;
+    const uint64_t row_bytes = source->raw_dim * sizeof(float);
     bool used = false;
-    if (out->feature_path[0] != '\0' && out->feature_raw.item_bytes == 0 && !gnn_npy_has_magic(out->feature_path)) {
-        out->feature_raw = (struct gnn_npy_header){.kind = 'f',
-                                                   .item_bytes = sizeof(float),
-                                                   .dim_count = 2,
-                                                   .shape = {source->raw_rows, source->raw_dim},
-                                                   .items = gnn_mul_bytes(source->raw_rows, source->raw_dim)};
+    if (features && !gnn_npy_has_magic(out->feature_path)) {
+        out->feature_raw = float_rows(
+            source->raw_rows > 0 ? source->raw_rows : file_bytes(out->feature_path) / row_bytes, source->raw_dim);
         used = true;
     }
-    if (out->label_path[0] != '\0' && out->label_raw.item_bytes == 0 && !gnn_npy_has_magic(out->label_path)) {
-        const uint64_t rows = source->labelled > 0 ? source->labelled : source->raw_rows;
-        out->label_raw = (struct gnn_npy_header){
-            .kind = 'f', .item_bytes = sizeof(float), .dim_count = 1, .shape = {rows}, .items = rows};
+    if (labels && !gnn_npy_has_magic(out->label_path)) {
+        const bool all = source->raw_rows > 0 && source->labelled == 0;
+        out->label_raw = float_rows(all ? source->raw_rows : file_bytes(out->label_path) / sizeof(float), 0);
         used = true;
     }
-    return used ? GNN_OK
-                : gnn_fail(err, GNN_EUSAGE,
-                           "%s: every array has a header of its own: leave out --raw-rows and --raw-dim", source->from);
+    return used || source->raw_if_needed
+               ? GNN_OK
+               : gnn_fail(err, GNN_EUSAGE,
+                          "%s: every array has a header of its own: leave out --raw-dim and --raw-rows", source->from);
 }
 
 enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, struct gnn_array_files *out,

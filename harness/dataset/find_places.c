@@ -87,6 +87,8 @@ void gnn_places_of(const char *from, const char *edge_path, struct gnn_places *o
         gnn_join(beside, above, kind);
         add_place(out, beside);
         add_place(out, above);
+        gnn_container_of(above, dir);
+        add_place(out, dir);
     }
     add_place(out, from);
 }

@@ -187,10 +187,8 @@ static enum gnn_status check_arrays(const struct gnn_import_source *source, stru
             return gnn_fail(err, GNN_EUSAGE, "--%s: the path holds control characters or bytes that are no UTF-8",
                             options[i].name);
     }
-    if ((source->raw_rows == 0) != (source->raw_dim == 0))
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--raw-rows N and --raw-dim D go together: the rows and the width of features without a header");
+    if (source->raw_rows != 0 && source->raw_dim == 0)
+        return gnn_fail(err, GNN_EUSAGE, "--raw-rows goes with --raw-dim D, the width of features without a header");
     if (source->split_by_id && source->split != NULL)
         return gnn_fail(err, GNN_EUSAGE, "--split %s and --split-by-id: choose one", source->split);
     return GNN_OK;

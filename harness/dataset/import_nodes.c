@@ -64,7 +64,7 @@ static enum gnn_status probe_dense(struct gnn_importer *importer, const char *pa
         return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", path);
     if (!features && (header.dim_count == 0 || (header.dim_count == 2 && header.shape[1] != 1)))
         return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N] or [N, 1]", path);
-    const uint32_t labelled = importer->source->labelled;
+    const uint32_t labelled = importer->labelled;
     if (!features && labelled > 0)
         return header.shape[0] >= labelled
                    ? GNN_OK
@@ -120,10 +120,19 @@ static enum gnn_status check_parts(const struct gnn_importer *importer, const st
     return GNN_OK;
 }
 
+static void set_labelled(struct gnn_importer *importer)
+{
+    const uint64_t labelled = importer->source->labelled, of = importer->source->labelled_of;
+    importer->labelled = (uint32_t)labelled;
+    if (of > 0 && importer->nodes_known)
+        importer->labelled = (uint32_t)(labelled * importer->meta.node_count / of);
+}
+
 static enum gnn_status probe_parts(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
 {
     const struct gnn_array_files *const a = &f->arrays;
-    if (f->labels)
+    const bool late = importer->source->labelled > 0; /* labels of some nodes do not define their number */
+    if (f->labels && !late)
         GNN_TRY(probe_dense(importer, a->label_path, &a->label_raw, false, err));
     if (f->dense)
         GNN_TRY(probe_dense(importer, a->feature_path, &a->feature_raw, true, err));
@@ -132,6 +141,9 @@ static enum gnn_status probe_parts(struct gnn_importer *importer, const struct g
     else
         GNN_TRY(set_dim(importer, importer->options->dim, "--dim", err));
     GNN_TRY(probe_lists(importer, &a->edges, err));
+    set_labelled(importer);
+    if (f->labels && late)
+        GNN_TRY(probe_dense(importer, a->label_path, &a->label_raw, false, err));
     if ((f->dense || f->sparse) && importer->options->dim != 0 && importer->options->dim != importer->meta.dims[0])
         return gnn_fail(err, GNN_EUSAGE, "%s has features of width %" PRIu32 ": --dim is for inputs without",
                         importer->source->from, importer->meta.dims[0]);
@@ -177,7 +189,7 @@ static enum gnn_status check_label(int64_t value, uint64_t node, const struct gn
 static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy, struct gnn_out_file *out,
                                    struct gnn_err *err)
 {
-    const uint64_t all = importer->meta.node_count, labelled = importer->source->labelled;
+    const uint64_t all = importer->meta.node_count, labelled = importer->labelled;
     const uint64_t nodes = labelled > 0 ? gnn_min_u64(labelled, all) : all;
     int64_t values[GNN_NPY_BATCH];
     int32_t labels[GNN_NPY_BATCH];

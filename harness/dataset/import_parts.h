@@ -42,6 +42,7 @@ struct gnn_importer {
     uint64_t generated_first[4];           /* first edge of each of its splits, and the end of the last */
     struct gnn_edge_report report;         /* filled as edges and lists are finished */
     bool nodes_known;                      /* from labels or features; else the largest ID defines the number */
+    uint32_t labelled; /* the first nodes, which can have labels; 0: all can */
     const char *nodes_from;                /* file or option that defines it, for messages */
     const struct gnn_array_files *arrays;  /* of an import from arrays; else NULL */
 };

@@ -141,7 +141,7 @@ static enum gnn_status add_by_id(const struct gnn_importer *importer, struct gnn
 {
     const struct gnn_import_options *const o = importer->options;
     const double shares[GNN_FIND_SPLITS] = {o->train_fraction, o->valid_fraction, o->test_fraction};
-    const uint64_t labelled = importer->source->labelled, nodes = importer->meta.node_count;
+    const uint64_t labelled = importer->labelled, nodes = importer->meta.node_count;
     const uint64_t count = labelled > 0 ? gnn_min_u64(labelled, nodes) : nodes;
     const bool whole = shares[0] + shares[1] + shares[2] > 1 - 1e-9;
     uint64_t node = 0;

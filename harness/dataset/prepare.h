@@ -201,10 +201,12 @@ struct gnn_import_source {
     const char *name;  /* the dataset's name; NULL = last part of from */
     /* ogb: files by path, or by path below from; NULL = by their usual names */
     const char *edges, *features, *labels;
-    uint64_t raw_rows; /* ogb: rows of features and labels that have no header and hold float32; 0 = none has */
-    uint32_t raw_dim;  /* their width */
-    uint32_t labelled; /* ogb: only the first nodes have labels, this many; 0 = all */
-    bool split_by_id;  /* ogb: the first share of the (labelled) nodes trains, the next validates, the next tests */
+    uint64_t raw_rows;    /* ogb: rows of features and labels without a header; 0 = from the size of the file */
+    uint32_t raw_dim;     /* ogb: width of features that have no header and hold float32; 0 = none has */
+    bool raw_if_needed;   /* raw_dim is no error if every array has a header */
+    uint32_t labelled;    /* ogb: only the first nodes have labels, this many; 0 = all */
+    uint32_t labelled_of; /* of so many nodes, and of another number in proportion; 0 = of any */
+    bool split_by_id;     /* ogb: the first share of the (labelled) nodes trains, the next validates, the next tests */
 };
 
 /* Imports source into job->out_dir. That directory may already have the result of the same options, without neighbour

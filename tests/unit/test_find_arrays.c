@@ -285,15 +285,21 @@ static void test_igb(void **state)
     process_remove_tree(dir);
     source.labelled = 34;
     source.from = "in/full";
-    expect_error(*state, source, "expected 34 numbers of 4 B without a header");
+    expect_error(*state, source, "33 labels, expected the 34 of --labelled");
     source = (struct gnn_import_source){.raw_rows = 41, .raw_dim = DIM};
     expect_error(*state, source, "expected 41 numbers of 4 B without a header");
+    process_remove_tree(data_path(dir, *state, "out"));
+    source = (struct gnn_import_source){.raw_dim = DIM, .labelled = 330, .labelled_of = 400, .split_by_id = true};
+    must(import(*state, "out", source, &options, &err), &err); /* rows from the file, labels in proportion */
+    must(gnn_read_meta(data_path(dir, *state, "out"), &meta, &err), &err);
+    assert_int_equal(meta.train_count + meta.valid_count + meta.test_count, 33);
+    process_remove_tree(dir);
     source = (struct gnn_import_source){.raw_rows = NODES};
-    expect_error(*state, source, "--raw-rows N and --raw-dim D go together");
+    expect_error(*state, source, "--raw-rows goes with --raw-dim D, the width of");
     source = (struct gnn_import_source){0};
     expect_error(*state, source, "--raw-rows N --raw-dim D reads features and labels that are float32 numbers alone");
     source = (struct gnn_import_source){.from = "plain", .raw_rows = NODES, .raw_dim = DIM};
-    expect_error(*state, source, "every array has a header of its own: leave out --raw-rows");
+    expect_error(*state, source, "every array has a header of its own: leave out --raw-dim");
     data_write(data_path(dir, *state, "in/full/processed/paper"), "node_label_2K.npy", labels, sizeof labels);
     expect_error(*state, (struct gnn_import_source){.raw_rows = NODES, .raw_dim = DIM},
                  "labels of several kinds: choose with");
