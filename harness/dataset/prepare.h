@@ -205,7 +205,7 @@ struct gnn_import_source {
     uint32_t raw_dim;     /* ogb: width of features that have no header and hold float32; 0 = none has */
     bool raw_if_needed;   /* raw_dim is no error if every array has a header */
     uint32_t labelled;    /* ogb: only the first nodes have labels, this many; 0 = all */
-    uint32_t labelled_of; /* of so many nodes, and of another number in proportion; 0 = of any */
+    uint32_t labelled_of; /* number of nodes that labelled refers to, in proportion for another number; 0 = any */
     bool split_by_id;     /* ogb: the first share of the (labelled) nodes trains, the next validates, the next tests */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of parsing a profile's text, and the functions that do it. They are in profile_value.c (one parameter),
- * profile_file.c (name and digest), profile_grid.c (the read grid) and profile_parse.c (the keys and the whole). Of these files each calls only those
- * before it. Internal to these files. */
+ * profile_file.c (name and digest), profile_grid.c (the read grid) and profile_parse.c (the keys and the whole). Each
+ * of these files calls only those before it. Internal to these files. */
 #ifndef GNN_WORLD_PROFILE_DRAFT_H
 #define GNN_WORLD_PROFILE_DRAFT_H
 
