@@ -36,7 +36,8 @@ void gnn_predicate_leaves(const struct gnn_predicate *predicate, uint32_t operan
 
 /* ---- evaluating ---- */
 
-enum { FOLDED_MAX = 1024 /* run configurations of a figure */ };
+enum { POINTS_MAX = 4096 /* run configurations of a figure */ };
+static const uint32_t ALONG_X = 1; /* the set of the first axis */
 
 struct reckoning {
     const struct gnn_predicate *predicate;
@@ -79,31 +80,25 @@ static bool goes_along(int kind)
     return kind == NODE_ARGMIN || kind == NODE_ARGMAX || kind == NODE_EXPONENT;
 }
 
-/* Adds the axes that a node leaves to be run through. */
-static void add_free(const struct reckoning *r, int at, bool *is_free)
+/* Returns the set of axes that a node leaves to be run through. */
+static uint32_t free_of(const struct reckoning *r, int at)
 {
-    if (at < 0)
-        return;
+    uint32_t set = 0;
+    if (at < 0 || folds(r->predicate->nodes[at].kind))
+        return 0;
     const struct gnn_predicate_node *const node = &r->predicate->nodes[at];
-    if (folds(node->kind))
-        return;
-    bool below[GNN_AXES_MAX] = {false};
-    add_free(r, node->left, below);
-    add_free(r, node->right, below);
-    for (uint32_t a = 0; a < r->source->axis_count; a++) {
-        const bool own = node->kind == NODE_VALUE && node->series != GNN_SERIES_OWN && node->at[a] < 0;
-        if ((below[a] && !(goes_along(node->kind) && a == 0)) || own)
-            is_free[a] = true;
-    }
+    for (uint32_t a = 0; a < r->source->axis_count; a++)
+        set |= node->kind == NODE_VALUE && node->series != GNN_SERIES_OWN && node->at[a] < 0 ? UINT32_C(1) << a : 0;
+    set |= free_of(r, node->left) | free_of(r, node->right);
+    return goes_along(node->kind) ? set & ~ALONG_X : set;
 }
 
-/* Goes to the next combination of the free axes; false: there is none. */
-static bool advance(const struct gnn_value_source *source, const bool *is_free, uint32_t *at)
+bool gnn_axes_advance(const struct gnn_axis *axes, uint32_t count, uint32_t set, uint32_t *at)
 {
-    for (uint32_t a = source->axis_count; a-- > 0;) {
-        if (!is_free[a])
+    for (uint32_t a = count; a-- > 0;) {
+        if ((set >> a & 1) == 0)
             continue;
-        if (++at[a] < source->axes[a].count)
+        if (++at[a] < axes[a].count)
             return true;
         at[a] = 0;
     }
@@ -112,40 +107,96 @@ static bool advance(const struct gnn_value_source *source, const bool *is_free, 
 
 static struct term evaluate(const struct reckoning *r, int at_node, const uint32_t *at);
 
-/* The largest, least, mean or median value over every axis that the inner node leaves free. */
-static struct term fold(const struct reckoning *r, const struct gnn_predicate_node *node, const uint32_t *outside)
+/* The known values of a node over a set of axes, with the place of each on the x axis. */
+struct points {
+    struct term
+        all; /* MISSING: a run is missing; WORD: every combination ended without a number; NONE: there is none */
+    uint32_t count, x[POINTS_MAX];
+    double y[POINTS_MAX];
+};
+
+static void collect(const struct reckoning *r, int node, uint32_t set, const uint32_t *outside, struct points *out)
 {
-    bool is_free[GNN_AXES_MAX] = {false};
     uint32_t at[GNN_AXES_MAX] = {0};
-    struct term folded = {.state = GNN_VALUE_NONE, .value = 0};
-    double values[FOLDED_MAX];
-    uint32_t known = 0;
-    add_free(r, node->left, is_free);
+    out->all = (struct term){.state = GNN_VALUE_NONE};
+    out->count = 0;
     for (uint32_t a = 0; a < r->source->axis_count; a++)
-        at[a] = is_free[a] ? 0 : outside[a];
+        at[a] = (set >> a & 1) != 0 ? 0 : outside[a];
     do {
-        const struct term term = evaluate(r, node->left, at);
-        if (term.state == GNN_VALUE_MISSING)
-            return term;
-        add_inside(&folded, &term);
-        if (term.state == GNN_VALUE_WORD && known == 0)
-            folded.state = GNN_VALUE_WORD;
-        if (term.state != GNN_VALUE_KNOWN)
-            continue;
-        const bool better = node->kind == NODE_MAX ? term.value > folded.value : term.value < folded.value;
-        if (node->kind == NODE_MEAN)
-            folded.value += term.value;
-        else if (known == 0 || better)
-            folded.value = term.value;
-        folded.state = GNN_VALUE_KNOWN;
-        values[gnn_min_u32(known, FOLDED_MAX - 1)] = term.value;
-        known++;
-    } while (advance(r->source, is_free, at));
-    if (node->kind == NODE_MEAN && known > 0)
-        folded.value /= known;
-    if (node->kind == NODE_MEDIAN && known > 0)
-        folded.value = gnn_median(values, gnn_min_u32(known, FOLDED_MAX));
-    return folded;
+        const struct term term = evaluate(r, node, at);
+        add_inside(&out->all, &term);
+        if (term.state == GNN_VALUE_MISSING) {
+            out->all.state = GNN_VALUE_MISSING;
+            return;
+        }
+        if (term.state == GNN_VALUE_KNOWN && out->count < POINTS_MAX) {
+            out->x[out->count] = at[0];
+            out->y[out->count++] = term.value;
+        }
+        if (term.state == GNN_VALUE_KNOWN || (term.state == GNN_VALUE_WORD && out->count == 0))
+            out->all.state = term.state;
+    } while (gnn_axes_advance(r->source->axes, r->source->axis_count, set, at));
+}
+
+/* Returns the number of the smallest or largest point, of several the first. */
+static uint32_t extreme(const struct points *points, bool largest)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < points->count; i++)
+        if (largest ? points->y[i] > points->y[best] : points->y[i] < points->y[best])
+            best = i;
+    return best;
+}
+
+/* The slope of the straight line through the logarithms of x and of the points, by least squares. */
+static double slope_of(const struct reckoning *r, const struct points *points)
+{
+    double count = points->count, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (uint32_t i = 0; i < points->count; i++) {
+        const double x = log(gnn_axis_number(r->source->axes[0].values[points->x[i]])), y = log(points->y[i]);
+        sum_x += x;
+        sum_y += y;
+        sum_xx += x * x;
+        sum_xy += x * y;
+    }
+    return (count * sum_xy - sum_x * sum_y) / (count * sum_xx - sum_x * sum_x);
+}
+
+/* One number of all values of the inner node: over every axis that it leaves free, or along x. */
+static struct term summarise(const struct reckoning *r, const struct gnn_predicate_node *node, const uint32_t *outside)
+{
+    struct points points;
+    double sum = 0;
+    collect(r, node->left, folds(node->kind) ? free_of(r, node->left) : ALONG_X, outside, &points);
+    struct term out = points.all;
+    if (out.state == GNN_VALUE_MISSING)
+        return out;
+    if (points.count == 0) {
+        out.state = node->kind == NODE_EXPONENT ? GNN_VALUE_WORD : out.state;
+        return out;
+    }
+    for (uint32_t i = 0; i < points.count; i++)
+        sum += points.y[i];
+    const uint32_t best = extreme(&points, node->kind == NODE_MAX || node->kind == NODE_ARGMAX);
+    switch (node->kind) {
+    case NODE_MEAN:
+        out.value = sum / points.count;
+        break;
+    case NODE_MEDIAN:
+        out.value = gnn_median(points.y, points.count);
+        break;
+    case NODE_EXPONENT:
+        out.value = slope_of(r, &points);
+        out.state = isfinite(out.value) ? GNN_VALUE_KNOWN : GNN_VALUE_WORD;
+        break;
+    case NODE_ARGMIN:
+    case NODE_ARGMAX:
+        out.value = gnn_axis_number(r->source->axes[0].values[points.x[best]]);
+        break;
+    default:
+        out.value = points.y[best];
+    }
+    return out;
 }
 
 double gnn_axis_number(const char *text)
@@ -156,60 +207,6 @@ double gnn_axis_number(const char *text)
     if (end != text && *end == '\0')
         return number;
     return gnn_parse_bytes(text, &bytes, NULL) == GNN_OK ? (double)bytes : (double)NAN;
-}
-
-/* Where on the x axis the inner node is least or largest. */
-static struct term seek(const struct reckoning *r, const struct gnn_predicate_node *node, const uint32_t *outside)
-{
-    uint32_t at[GNN_AXES_MAX];
-    struct term found = {.state = GNN_VALUE_NONE, .value = 0};
-    double best = 0;
-    memcpy(at, outside, sizeof at);
-    for (at[0] = 0; at[0] < r->source->axes[0].count; at[0]++) {
-        const struct term term = evaluate(r, node->left, at);
-        if (term.state == GNN_VALUE_MISSING)
-            return term;
-        add_inside(&found, &term);
-        if (term.state == GNN_VALUE_WORD && found.state == GNN_VALUE_NONE)
-            found.state = GNN_VALUE_WORD;
-        if (term.state != GNN_VALUE_KNOWN)
-            continue;
-        if (found.state != GNN_VALUE_KNOWN || (node->kind == NODE_ARGMIN ? term.value < best : term.value > best)) {
-            best = term.value;
-            found.state = GNN_VALUE_KNOWN;
-            found.value = gnn_axis_number(r->source->axes[0].values[at[0]]);
-        }
-    }
-    return found;
-}
-
-/* Sums over the points of a straight line. */
-struct line {
-    double count, x, y, xx, xy;
-};
-
-/* The slope of the straight line through the logarithms of x and of the inner node, by least squares. */
-static struct term find_exponent(const struct reckoning *r, const struct gnn_predicate_node *node,
-                                 const uint32_t *outside)
-{
-    uint32_t at[GNN_AXES_MAX];
-    struct term found = {.state = GNN_VALUE_WORD};
-    struct line sum = {.count = 0};
-    memcpy(at, outside, sizeof at);
-    for (at[0] = 0; at[0] < r->source->axes[0].count; at[0]++) {
-        const struct term term = evaluate(r, node->left, at);
-        if (term.state == GNN_VALUE_MISSING)
-            return term;
-        add_inside(&found, &term);
-        if (term.state != GNN_VALUE_KNOWN)
-            continue;
-        const double x = log(gnn_axis_number(r->source->axes[0].values[at[0]])), y = log(term.value);
-        sum = (struct line){sum.count + 1, sum.x + x, sum.y + y, sum.xx + x * x, sum.xy + x * y};
-    }
-    found.value = (sum.count * sum.xy - sum.x * sum.y) / (sum.count * sum.xx - sum.x * sum.x);
-    if (isfinite(found.value))
-        found.state = GNN_VALUE_KNOWN;
-    return found;
 }
 
 static double combine(int kind, double left, double right)
@@ -244,12 +241,8 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
         return (struct term){.state = GNN_VALUE_KNOWN, .value = node->number};
     if (node->kind == NODE_VALUE)
         return look_up(r, node, at);
-    if (folds(node->kind))
-        return fold(r, node, at);
-    if (node->kind == NODE_EXPONENT)
-        return find_exponent(r, node, at);
-    if (goes_along(node->kind))
-        return seek(r, node, at);
+    if (folds(node->kind) || goes_along(node->kind))
+        return summarise(r, node, at);
     const struct term left = evaluate(r, node->left, at), right = evaluate(r, node->right, at);
     struct term term = {.state = together(left.state, right.state),
                         .known = left.known + right.known,
@@ -291,30 +284,22 @@ static bool goes_up(int shape)
 /* Goes through the known points of the x axis. */
 static struct curve judge_curve(const struct reckoning *r, const uint32_t *outside)
 {
-    uint32_t at[GNN_AXES_MAX], known = 0;
-    struct curve curve = {.points = {.state = GNN_VALUE_WORD}};
-    double first = 0, before = 0, least = 0, most = 0;
-    memcpy(at, outside, sizeof at);
-    for (at[0] = 0; at[0] < r->source->axes[0].count; at[0]++) {
-        const struct term term = evaluate(r, r->predicate->operands[0], at);
-        if (term.state == GNN_VALUE_MISSING)
-            return (struct curve){.points = {.state = GNN_VALUE_MISSING}};
-        add_inside(&curve.points, &term);
-        if (term.state != GNN_VALUE_KNOWN)
-            continue;
-        const double step = known > 0 ? term.value / before : 1;
-        if (known == 1 || (known > 1 && (goes_up(r->predicate->shape) ? step < curve.step : step > curve.step)))
+    struct points points;
+    collect(r, r->predicate->operands[0], ALONG_X, outside, &points);
+    struct curve curve = {.points = points.all};
+    if (points.all.state == GNN_VALUE_MISSING)
+        return curve;
+    curve.points.state = GNN_VALUE_WORD;
+    for (uint32_t i = 1; i < points.count; i++) {
+        const double step = points.y[i] / points.y[i - 1];
+        if (i == 1 || (goes_up(r->predicate->shape) ? step < curve.step : step > curve.step))
             curve.step = step;
-        first = known == 0 ? term.value : first;
-        least = known == 0 ? term.value : fmin(least, term.value);
-        most = known == 0 ? term.value : fmax(most, term.value);
-        before = term.value;
-        known++;
     }
-    curve.ends = before / first;
-    curve.spread = most / least;
-    const bool flat = r->predicate->shape == SHAPE_FLAT;
-    if (known > 1 && (flat ? isfinite(curve.spread) : isfinite(curve.step) && isfinite(curve.ends)))
+    if (points.count < 2)
+        return curve;
+    curve.ends = points.y[points.count - 1] / points.y[0];
+    curve.spread = points.y[extreme(&points, true)] / points.y[extreme(&points, false)];
+    if (r->predicate->shape == SHAPE_FLAT ? isfinite(curve.spread) : isfinite(curve.step) && isfinite(curve.ends))
         curve.points.state = GNN_VALUE_KNOWN;
     return curve;
 }
@@ -377,12 +362,12 @@ static struct term judge_shape(const struct reckoning *r, const uint32_t *at, co
     return curve.points;
 }
 
-static void tell_where(const struct gnn_value_source *source, const bool *is_free, const uint32_t *at, char *text,
+static void tell_where(const struct gnn_value_source *source, uint32_t set, const uint32_t *at, char *text,
                        size_t text_bytes)
 {
     text[0] = '\0';
     for (uint32_t a = 0; a < source->axis_count; a++)
-        if (is_free[a] && source->axes[a].count > 1)
+        if ((set >> a & 1) != 0 && source->axes[a].count > 1)
             gnn_text_list(text, text_bytes, "%s=%s", source->axes[a].key, source->axes[a].values[at[a]]);
 }
 
@@ -403,22 +388,21 @@ void gnn_predicate_judge(const struct gnn_predicate *predicate, const struct gnn
                          const struct gnn_tolerances *tolerances, gnn_judged_fn *fn, void *ctx, struct gnn_outcome *out)
 {
     const struct reckoning r = {.predicate = predicate, .source = source};
-    bool is_free[GNN_AXES_MAX] = {false};
-    uint32_t at[GNN_AXES_MAX] = {0};
+    uint32_t at[GNN_AXES_MAX] = {0}, set = 0;
     *out = (struct gnn_outcome){.judged = 0};
     for (uint32_t i = 0; i < predicate->operand_count; i++)
-        add_free(&r, predicate->operands[i], is_free);
+        set |= free_of(&r, predicate->operands[i]);
     if (predicate->shape != SHAPE_COMPARISON)
-        is_free[0] = false; /* the curve runs through x */
+        set &= ~ALONG_X; /* the curve runs through x */
     do {
         struct gnn_judged judged = {.count = 1};
         const struct term whole = predicate->shape == SHAPE_COMPARISON ? judge_comparison(&r, at, tolerances, &judged)
                                                                        : judge_shape(&r, at, tolerances, &judged);
         count(out, &whole, judged.holds);
-        tell_where(source, is_free, at, judged.where, sizeof judged.where);
+        tell_where(source, set, at, judged.where, sizeof judged.where);
         if (fn != NULL && whole.state == GNN_VALUE_KNOWN)
             fn(ctx, &judged);
-    } while (advance(source, is_free, at));
+    } while (gnn_axes_advance(source->axes, source->axis_count, set, at));
     out->verdict = out->held < out->judged                ? GNN_HOLDS_NOT
                    : out->missing > 0 || out->judged == 0 ? GNN_NOT_MEASURABLE
                                                           : GNN_HOLDS;

@@ -51,6 +51,10 @@ struct gnn_axis {
     char values[GNN_AXIS_VALUES_MAX][GNN_AXIS_VALUE_BYTES];
 };
 
+/* Advances `at` to the next combination of the axes in `set` (1 << axis); the last one changes fastest. Returns false
+ * after the last combination, with the first one. */
+bool gnn_axes_advance(const struct gnn_axis *axes, uint32_t count, uint32_t set, uint32_t *at);
+
 /* Returns a value of an axis as a number ("8G", "0.5"), or NAN if it is none. */
 double gnn_axis_number(const char *text);
 

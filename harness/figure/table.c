@@ -97,7 +97,7 @@ static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, ui
             put_value(figure, metric, series, at, out);
         at[c] = 0;
         (void)fputc('\n', out);
-    } while (gnn_axes_next_row(figure, at));
+    } while (gnn_axes_advance(figure->axes, figure->axis_count, ~(UINT32_C(1) << c), at));
 }
 
 static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
