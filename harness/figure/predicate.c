@@ -109,8 +109,7 @@ static struct term evaluate(const struct reckoning *r, int at_node, const uint32
 
 /* The known values of a node over a set of axes, with the place of each on the x axis. */
 struct points {
-    struct term
-        all; /* MISSING: a run is missing; WORD: every combination ended without a number; NONE: there is none */
+    struct term all; /* its state: MISSING if a run is missing, WORD if every one ended without a number, or NONE */
     uint32_t count, x[POINTS_MAX];
     double y[POINTS_MAX];
 };
