@@ -15,6 +15,7 @@
 #include "harness/system/training.h"
 #include "systems/agnes/block_reader.h"
 #include "systems/agnes/layout.h"
+#include "systems/agnes/targets.h"
 
 /* ---- options.c ---- */
 
@@ -23,6 +24,7 @@ enum agnes_id_width { AGNES_ID_DATASET, AGNES_ID_4, AGNES_ID_8 };
 enum agnes_accounting { AGNES_ACCOUNT_FULL, AGNES_ACCOUNT_PAPER };
 enum agnes_setting { AGNES_SETTING_1, AGNES_SETTING_2 };
 enum agnes_rank { AGNES_RANK_THRESHOLD, AGNES_RANK_COUNT };
+enum agnes_visits { AGNES_VISITS_HYPERBATCH, AGNES_VISITS_TARGET };
 enum agnes_overlap { AGNES_OVERLAP_ROUND, AGNES_OVERLAP_FULL, AGNES_OVERLAP_EPOCHS };
 enum agnes_spill_mode { AGNES_SPILL_SYNC, AGNES_SPILL_ASYNC };
 enum agnes_io { AGNES_IO_DIRECT, AGNES_IO_BUFFERED };
@@ -33,6 +35,7 @@ struct agnes_config {
     enum agnes_id_width id_width;
     uint32_t hyperbatch; /* H; 0 = chosen by hyperbatches per epoch */
     uint32_t first;      /* mini-batches of the first hyperbatch; 0 = H */
+    enum agnes_visits visits;
     enum agnes_accounting accounting;
     enum agnes_setting setting;
     uint64_t graph_buffer_bytes, feature_cache_bytes; /* 0 = automatic */
@@ -79,6 +82,7 @@ struct agnes_sizes {
     uint32_t graph_frames; /* G */
     uint32_t cache_rows;   /* C */
     uint32_t pool_frames;  /* feature blocks being read or served */
+    uint32_t kept_frames;  /* feature blocks kept for the next target: in place of cache rows, with visits=target */
 };
 
 uint32_t agnes_id_bytes(const struct gnn_env *env, const struct agnes_config *config); /* w */
@@ -125,6 +129,7 @@ static inline uint64_t agnes_record_bytes(const struct agnes_record *record)
 struct agnes_batch {
     uint32_t number; /* in the epoch */
     uint32_t seed_count, count;
+    uint64_t first_target;                       /* its first seed among the targets of the hyperbatch */
     agnes_node *nodes;                           /* (count) F_j while sampling, V_j afterwards; seeds first */
     agnes_node *grown;                           /* (src_count of the last hop) memory for the list of the next hop */
     struct agnes_record records[GNN_LAYERS_MAX]; /* by hop - 1 */
@@ -141,7 +146,13 @@ struct agnes_hyperbatch {
     uint64_t *base;                                /* (H + 1) positions in the lists before j at the last lay */
     struct gnn_stream_file *spool;                 /* NULL with --sample-only, where no blocks are read again */
     struct gnn_stream *streams[AGNES_WORKERS_MAX]; /* (W) of the spool */
+    struct agnes_targets targets;                  /* visits=target */
 };
+
+static inline bool agnes_by_target(const struct agnes_setup *setup)
+{
+    return setup->config->visits == AGNES_VISITS_TARGET;
+}
 
 /* Allocates the tables of a hyperbatch, or returns GNN_ENOMEM. setup must outlive it. */
 GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *setup, struct agnes_hyperbatch *out,

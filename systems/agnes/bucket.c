@@ -2,6 +2,7 @@
 #include "systems/agnes/bucket.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries)
@@ -133,5 +134,56 @@ enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team 
     GNN_TRY(walk_all(bucket, team, true, err));
     assert(bucket->cursor[(uint64_t)bucket->tasks * bucket->blocks - 1] == entries); /* the last row is full */
     bucket->built_entries += entries;
+    return GNN_OK;
+}
+
+/* ---- few positions ---- */
+
+/* By block, which stands in place of the mini-batch, then by position. */
+static int by_block(const void *a, const void *b)
+{
+    const struct agnes_entry *const left = a, *const right = b;
+    if (left->batch != right->batch)
+        return left->batch < right->batch ? -1 : 1;
+    return (left->position > right->position) - (left->position < right->position);
+}
+
+/* Makes rows of entries that are sorted by block. */
+static void cut_rows(struct agnes_bucket *bucket, uint32_t batch, uint64_t entries)
+{
+    bucket->needed_count = 0;
+    for (uint64_t e = 0; e < entries; e++) {
+        const uint32_t block = bucket->entries[e].batch;
+        if (bucket->needed_count == 0 || bucket->needed[bucket->needed_count - 1] != block) {
+            bucket->needed[bucket->needed_count++] = block;
+            bucket->row_begin[block] = e;
+        }
+        bucket->row_begin[block + 1] = e + 1;
+        bucket->entries[e].batch = batch;
+    }
+}
+
+enum gnn_status agnes_bucket_build_few(struct agnes_bucket *bucket, uint32_t batch, const uint32_t *positions,
+                                       uint32_t count, agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err)
+{
+    const uint64_t start_ns = gnn_now_ns(bucket->world);
+    uint32_t blocks[GNN_FANOUT_MAX];
+    uint64_t entries = 0;
+    for (uint32_t i = 0; i < count; i++)
+        entries += blocks_of(ctx, batch, positions[i], blocks);
+    GNN_TRY(reserve_entries(bucket, entries, err));
+    entries = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t n = blocks_of(ctx, batch, positions[i], blocks);
+        for (uint32_t b = 0; b < n; b++)
+            bucket->entries[entries++] = (struct agnes_entry){.batch = blocks[b], .position = positions[i]};
+    }
+    assert(entries <= bucket->entry_capacity);
+    qsort(bucket->entries, entries, sizeof *bucket->entries, by_block);
+    cut_rows(bucket, batch, entries);
+    gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, entries);
+    gnn_charge(bucket->world, GNN_WORK_SORTED_KEY, entries);
+    bucket->built_entries += entries;
+    atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
     return GNN_OK;
 }

@@ -59,6 +59,11 @@ void agnes_bucket_counters(const struct agnes_bucket *bucket, uint64_t *built_en
 GNN_MUST_CHECK enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team *team,
                                                   const uint32_t *positions, uint32_t batches,
                                                   agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err);
+/* Builds the rows of the blocks that `count` positions of one mini-batch need, and of no others: row_begin has their
+ * begin and end only. On the calling thread. Returns GNN_ENOMEM or GNN_ECAP. */
+GNN_MUST_CHECK enum gnn_status agnes_bucket_build_few(struct agnes_bucket *bucket, uint32_t batch,
+                                                      const uint32_t *positions, uint32_t count,
+                                                      agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err);
 /* Returns the memory of such a bucket in bytes, for plans. */
 uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries);
 

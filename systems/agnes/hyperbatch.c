@@ -11,6 +11,7 @@ enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *setup, struct ag
     const uint32_t batches = setup->sizes.hyperbatch;
     assert(batches > 0);
     *out = (struct agnes_hyperbatch){.setup = setup, .lists = {{.name = list_name}, {.name = list_name}}};
+    agnes_targets_open(setup->env->world, &out->targets);
     GNN_NEW(out->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->positions, batches, err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
@@ -24,6 +25,7 @@ void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch)
         agnes_hyperbatch_clear(hyperbatch);
     for (int i = 0; hyperbatch->setup != NULL && i < 2; i++)
         gnn_buffer_close(hyperbatch->setup->env->world, &hyperbatch->lists[i]);
+    agnes_targets_close(&hyperbatch->targets);
     free(hyperbatch->base);
     free(hyperbatch->positions);
     free(hyperbatch->batches);
@@ -63,12 +65,16 @@ static enum gnn_status take_seeds(struct agnes_hyperbatch *hyperbatch, const str
         struct agnes_batch *const batch = &hyperbatch->batches[j];
         batch->nodes = (agnes_node *)hyperbatch->lists[0].data + at;
         batch->count = batch->seed_count;
+        batch->first_target = at;
+        hyperbatch->positions[j] = batch->count;
         memcpy(batch->nodes, gnn_batch_order_seeds(order, batch->number, &batch->seed_count),
                batch->count * sizeof *batch->nodes);
         at += batch->count;
     }
     assert(at == seeds);
-    return GNN_OK;
+    return agnes_by_target(hyperbatch->setup)
+               ? agnes_targets_begin(&hyperbatch->targets, hyperbatch->positions, hyperbatch->count, err)
+               : GNN_OK;
 }
 
 enum gnn_status agnes_hyperbatch_grow(struct agnes_hyperbatch *hyperbatch, uint32_t hop, struct gnn_err *err)

@@ -24,7 +24,7 @@ const struct gnn_option agnes_options[] = {
      .help = "Bytes per neighbour ID in a graph block (w); dataset = as in the dataset's file (--id-bytes)."},
     {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
      .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
-     .help = "Mini-batches per hyperbatch (H); 1 = the paper's AGNES-No. 0 without a memory limit = H0, the "
+     .help = "Mini-batches per hyperbatch (H). 0 without a memory limit = H0, the "
              "number of mini-batches that together have 1024 x 1000 seed nodes, as in the paper (1024 x 1000 / K at "
              "scale 1/K). 0 with a memory limit = of the values that are at most H0, the one with the fewest "
              "predicted block reads and writes."},
@@ -33,6 +33,10 @@ const struct gnn_option agnes_options[] = {
              "hyperbatch has twice as many, up to H. With overlap=epochs, this option applies only to the first "
              "epoch, because later epochs start without this wait.",
      .source = "ours; paper section 3.3: all hyperbatches have one size"},
+    {.name = "visits", .type = GNN_OPT_CHOICE, .offset = FIELD(visits), .def = "hyperbatch",
+     .choices = WORDS("hyperbatch", "target"), .source = "paper section 3.3, Figure 5",
+     .help = "Order of block visits. hyperbatch: block by block, each for all mini-batches; target: seed node by "
+             "seed node, so that blocks are visited again. target and hyperbatch=1 = the paper's AGNES-No."},
     {.name = "accounting", .type = GNN_OPT_CHOICE, .offset = FIELD(accounting), .def = "full",
      .choices = WORDS("full", "paper"), .source = "paper section 4.1: paper",
      .help = "Memory accounting. full: all memory counts towards the memory limit; paper: only the graph buffer and "

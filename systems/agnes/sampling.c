@@ -18,6 +18,7 @@ struct workspace {       /* what one worker owns */
     agnes_node *nodes;   /* (node bound) the next F_j in the making */
     uint32_t *row_start; /* (node bound + 1) */
     struct gnn_id_map map;
+    uint32_t *marks, stamp; /* (node bound) with visits=target: agnes_targets_grow */
     void *memory;
     struct gnn_sample_counters counters;
 };
@@ -41,22 +42,26 @@ struct agnes_sampling {
 
 /* ---- open, close ---- */
 
-static void carve_workspace(struct workspace *space, uint64_t bound, struct gnn_arena *arena, void **map)
+static void carve_workspace(struct workspace *space, uint64_t bound, uint64_t marks, struct gnn_arena *arena,
+                            void **map)
 {
     space->nodes = gnn_arena_take(arena, bound * sizeof *space->nodes);
     space->row_start = gnn_arena_take(arena, (bound + 1) * sizeof *space->row_start);
     *map = gnn_arena_take(arena, gnn_id_map_sized_slots(bound) * sizeof(struct gnn_id_slot));
+    space->marks = gnn_arena_take(arena, marks * sizeof *space->marks);
 }
 
-static enum gnn_status open_workspace(struct gnn_world *world, struct workspace *space, uint64_t bound,
+static enum gnn_status open_workspace(struct gnn_world *world, struct workspace *space, uint64_t bound, uint64_t marks,
                                       struct gnn_err *err)
 {
     struct gnn_arena arena = {0};
     void *map;
-    carve_workspace(space, bound, &arena, &map); /* counts */
+    carve_workspace(space, bound, marks, &arena, &map); /* counts */
     GNN_TRY(gnn_mem_alloc(world, "agnes sampler's workspace", arena.used_bytes, GNN_MEM_PLAIN, &space->memory, err));
     arena = (struct gnn_arena){.memory = space->memory, .size_bytes = arena.used_bytes};
-    carve_workspace(space, bound, &arena, &map);
+    carve_workspace(space, bound, marks, &arena, &map);
+    if (marks > 0)
+        memset(space->marks, 0, marks * sizeof *space->marks);
     gnn_id_map_init_sized(&space->map, map, gnn_id_map_sized_slots(bound));
     return GNN_OK;
 }
@@ -83,7 +88,8 @@ enum gnn_status agnes_sampling_open(const struct agnes_setup *setup, struct gnn_
     GNN_TRY(agnes_bucket_open(env->world, setup->sizes.graph_blocks, workers, &sampling->bucket, err));
     GNN_NEW(sampling->workspaces, workers, err, "agnes: %" PRIu32 " sampling workers", workers);
     for (uint32_t w = 0; w < workers; w++)
-        GNN_TRY(open_workspace(env->world, &sampling->workspaces[w], sampling->node_bound, err));
+        GNN_TRY(open_workspace(env->world, &sampling->workspaces[w], sampling->node_bound,
+                               agnes_by_target(setup) ? sampling->node_bound : 0, err));
     const struct agnes_block_reader_config reader = {.team = team,
                                                      .file = setup->files.graph,
                                                      .depth = setup->config->depth,
@@ -349,6 +355,12 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
     gnn_charge(world, GNN_WORK_HASHED_ID, batch->count + (uint64_t)record->edge_count);
     gnn_charge(world, GNN_WORK_SORTED_KEY, record->edge_count);
     agnes_node *const drawn = drawn_of(sampling, j);
+    if (agnes_by_target(sampling->setup)) {
+        const uint64_t looked = agnes_targets_grow(&sampling->hyperbatch->targets, batch->first_target,
+                                                   batch->first_target + batch->seed_count, space->row_start, drawn,
+                                                   space->marks, &space->stamp);
+        gnn_charge(world, GNN_WORK_HASHED_ID, looked);
+    }
     struct gnn_stream *const stream = sampling->hyperbatch->streams[worker];
     if (stream != NULL)
         GNN_TRY(spool(stream, record, space->row_start, drawn, err));
@@ -378,10 +390,35 @@ static enum gnn_status grow_list(void *ctx, uint32_t worker, uint64_t j, struct 
 
 /* ---- a hyperbatch ---- */
 
+/* Draws for the nodes of each target in turn. A node of several targets is drawn again, with the same result. */
+static enum gnn_status visit_by_target(struct agnes_sampling *sampling, struct gnn_err *err)
+{
+    const struct agnes_targets *const targets = &sampling->hyperbatch->targets;
+    struct agnes_bucket *const bucket = &sampling->bucket;
+    for (uint64_t t = 0; t < targets->count; t++) {
+        const struct agnes_target *const target = agnes_targets_at(targets, t);
+        GNN_TRY(agnes_bucket_build_few(bucket, target->batch, agnes_targets_positions(targets, t), target->count,
+                                       graph_blocks_of, sampling, err));
+        GNN_TRY(agnes_block_reader_serve(sampling->reader, bucket->needed, bucket->needed_count, serve_block, sampling,
+                                         err));
+    }
+    return GNN_OK;
+}
+
+/* Draws for all nodes of all mini-batches, block by block. */
+static enum gnn_status visit_blocks(struct agnes_sampling *sampling, struct gnn_err *err)
+{
+    const struct agnes_hyperbatch *const hyperbatch = sampling->hyperbatch;
+    struct agnes_bucket *const bucket = &sampling->bucket;
+    GNN_TRY(agnes_bucket_build(bucket, sampling->team, hyperbatch->positions, hyperbatch->count, graph_blocks_of,
+                               sampling, err));
+    return agnes_block_reader_serve(sampling->reader, bucket->needed, bucket->needed_count, serve_block, sampling, err);
+}
+
 static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_err *err)
 {
     struct agnes_hyperbatch *const hyperbatch = sampling->hyperbatch;
-    struct agnes_bucket *const bucket = &sampling->bucket;
+    const bool by_target = agnes_by_target(sampling->setup);
     struct gnn_world *const world = sampling->env->world;
     GNN_TRY(gnn_check_stop(sampling->env, err));
     agnes_hyperbatch_lay(hyperbatch);
@@ -389,11 +426,12 @@ static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_er
     GNN_TRY(
         gnn_buffer_reserve(world, &sampling->drawn, gnn_mul_bytes(all, sampling->fanout * sizeof(agnes_node)), err));
     GNN_TRY(gnn_buffer_reserve(world, &sampling->drawn_counts, all, err));
-    GNN_TRY(agnes_bucket_build(bucket, sampling->team, hyperbatch->positions, hyperbatch->count, graph_blocks_of,
-                               sampling, err));
-    GNN_TRY(
-        agnes_block_reader_serve(sampling->reader, bucket->needed, bucket->needed_count, serve_block, sampling, err));
+    GNN_TRY(by_target ? visit_by_target(sampling, err) : visit_blocks(sampling, err));
+    if (by_target)
+        GNN_TRY(agnes_targets_reserve(&hyperbatch->targets, sampling->fanout, err));
     GNN_TRY(gnn_team_each(sampling->team, hyperbatch->count, localise, sampling));
+    if (by_target)
+        agnes_targets_turn(&hyperbatch->targets);
     GNN_TRY(agnes_hyperbatch_grow(hyperbatch, sampling->hop, err));
     return gnn_team_each(sampling->team, hyperbatch->count, grow_list, sampling);
 }

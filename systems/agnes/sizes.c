@@ -86,6 +86,23 @@ static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agn
     return lists + hop + spill + spill / 16 + all * sizeof(struct agnes_entry);
 }
 
+/* Returns what visits=target takes: positions of every target, marks of the workers, and a byte for each served row. */
+static uint64_t targets_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                              const struct agnes_sizes *sizes)
+{
+    const struct gnn_workload *const load = plan->env->workload;
+    const uint32_t seeds = gnn_min_u32(load->batch_size, plan->env->dataset->train.count);
+    const uint64_t bound =
+        gnn_sample_node_bound(plan->env->dataset->node_count, seeds, load->fanout, load->layers, NULL);
+    uint64_t positions = 1; /* of a target */
+    if (config->visits != AGNES_VISITS_TARGET)
+        return 0;
+    for (uint32_t l = 0; l < load->layers; l++)
+        positions = gnn_min_u64(gnn_mul_bytes(positions, load->fanout[l] + UINT64_C(1)), bound);
+    return sizes->alive * agnes_targets_bytes((uint64_t)seeds * sizes->hyperbatch, positions) +
+           config->workers * bound * sizeof(uint32_t) + gnn_plan_nodes_of(plan, sizes->hyperbatch, load->layers);
+}
+
 /* Returns what the sampling workers reserve, and the buffers of the spools. */
 static uint64_t workspaces_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
                                  const struct agnes_sizes *sizes)
@@ -137,6 +154,9 @@ static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *c
     const uint64_t pool = only ? 0 : sizes->pool_frames * (uint64_t)sizes->block_bytes;
     gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, sizes))->phases =
         1 << AGNES_IN_EPOCHS;
+    gnn_plan_in_flight(plan, "nodes of each target", "agnes.visits=hyperbatch or --batch",
+                       targets_bytes(plan, config, sizes))
+        ->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", staging)->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool)->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "workspaces", "agnes.workers", workspaces_bytes(plan, config, sizes))->phases =
@@ -178,6 +198,17 @@ static struct buffers share_out(const struct gnn_env *env, const struct agnes_si
                             .cache_bytes = cache / gnn_max_u32(sizes->row_sets, 1)};
 }
 
+/* Gives the blocks of features what the rows of a hyperbatch do not take: the next target may need the same block. */
+static void keep_blocks(const struct gnn_memory_plan *plan, uint64_t cache_bytes, struct agnes_sizes *sizes)
+{
+    const uint64_t row_bytes = plan->env->dataset->row_bytes;
+    const uint64_t most = gnn_plan_nodes_of(plan, sizes->hyperbatch, plan->env->workload->layers);
+    sizes->cache_rows = (uint32_t)gnn_min_u64(sizes->cache_rows, most);
+    const uint64_t left = cache_bytes - gnn_min_u64(cache_bytes, sizes->cache_rows * row_bytes);
+    sizes->kept_frames =
+        (uint32_t)gnn_min_u64(left / sizes->block_bytes, sizes->feature_blocks - (uint64_t)sizes->pool_frames);
+}
+
 /* Chooses G and C. plan: everything else. */
 static void choose_buffers(const struct gnn_memory_plan *plan, const struct agnes_config *config,
                            struct agnes_sizes *sizes)
@@ -197,12 +228,15 @@ static void choose_buffers(const struct gnn_memory_plan *plan, const struct agne
     const uint64_t rows = gnn_min_u64(buffers.cache_bytes / d->row_bytes, d->node_count);
     sizes->graph_frames = (uint32_t)gnn_min_u64(frames, sizes->graph_blocks);
     sizes->cache_rows = only ? 0 : (uint32_t)gnn_min_u64(rows, AGNES_SLOT_MASK);
+    if (config->visits == AGNES_VISITS_TARGET && !only)
+        keep_blocks(plan, buffers.cache_bytes, sizes);
 }
 
 static uint64_t buffers_bytes(const struct gnn_env *env, const struct agnes_sizes *sizes)
 {
     return (uint64_t)sizes->graph_frames * sizes->block_bytes +
-           sizes->row_sets * (uint64_t)sizes->cache_rows * env->dataset->row_bytes;
+           sizes->row_sets * (uint64_t)sizes->cache_rows * env->dataset->row_bytes +
+           (uint64_t)sizes->kept_frames * sizes->block_bytes;
 }
 
 /* ---- all sizes ---- */

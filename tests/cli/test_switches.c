@@ -168,6 +168,7 @@ static const struct switch_case cases[] = {
     {"agnes.spill", "async", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.overlap", "full", "wall_ns", {"--set", "agnes.hyperbatch=2"}},
     {"agnes.overlap", "epochs", "wall_ns", {"--set", "agnes.hyperbatch=2", "--epochs", "2"}},
+    {"agnes.visits", "target", "figures.bucket_entries", {NULL}},
     {"agnes.first", "1", "figures.hyperbatches", {"--set", "agnes.hyperbatch=2"}},
     {"agnes.workers", "5", "stage.sample-work", {NULL}},
     {"agnes.depth", "1", "wall_ns", {SMALL_BUFFERS}},

@@ -74,6 +74,7 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"agnes", OPTIONS("io=buffered", "layout=random", "block=8K", "hyperbatch=5", "resident_first=false",
                           "gbuf_keep=true", "graph_buffer=16K")},
         {"agnes", OPTIONS("io=buffered", "layout=degree", "block=4K", "depth=1", "gbuf_keep=true")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=1", "visits=target", "graph_buffer=4K")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=1")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=3", "segment=3", "disk_rows=30")},
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "packing=individual")},
@@ -129,6 +130,7 @@ static void test_lists_of_many_blocks(void **state)
         {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "graph_buffer=12K", "id_bytes=8")},
         {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=8", "layout=random", "graph_buffer=1M")},
         {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=5", "resident_first=false", "gbuf_keep=true")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "visits=target", "workers=3")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &hubs);
@@ -241,6 +243,7 @@ static void test_losses_agree_to_the_bit(void **state)
         {"ginex", OPTIONS("io=buffered", "superbatch=3", "overlap_caches=true", "initial=score")},
         {"agnes", OPTIONS("io=buffered", "workers=1", "block=4K", "hyperbatch=1")},
         {"agnes", OPTIONS("io=buffered", "workers=3", "block=4K", "hyperbatch=3", "feature_cache=4K")},
+        {"agnes", OPTIONS("io=buffered", "workers=3", "block=4K", "hyperbatch=2", "visits=target", "feature_cache=4K")},
         {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "spill=async", "feature_cache=1K")},
         {"agnes",
          OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "overlap=full", "cache_rank=count", "feature_cache=2K")},
