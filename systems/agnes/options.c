@@ -36,7 +36,8 @@ const struct gnn_option agnes_options[] = {
     {.name = "visits", .type = GNN_OPT_CHOICE, .offset = FIELD(visits), .def = "hyperbatch",
      .choices = WORDS("hyperbatch", "target"), .source = "paper section 3.3, Figure 5",
      .help = "Order of block visits. hyperbatch: block by block, each for all mini-batches; target: seed node by "
-             "seed node, so that blocks are visited again. target and hyperbatch=1 = the paper's AGNES-No."},
+             "seed node, so that blocks are visited again. target and hyperbatch=1 = the paper's AGNES-No.",
+     .added = true},
     {.name = "accounting", .type = GNN_OPT_CHOICE, .offset = FIELD(accounting), .def = "full",
      .choices = WORDS("full", "paper"), .source = "paper section 4.1: paper",
      .help = "Memory accounting. full: all memory counts towards the memory limit; paper: only the graph buffer and "
