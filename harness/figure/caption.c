@@ -237,6 +237,17 @@ static void say_published(struct caption *c, const struct gnn_paper_figure *figu
         say(c, ", times and sizes divided by %u", divisor);
 }
 
+/* Real training may have a scale of its own. */
+static void say_scale(struct caption *c, const struct gnn_paper_figure *figure)
+{
+    say(c, ", scale 1/%u", figure->scale_divisor);
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        if (figure->cells[i].trains && figure->job->cells[i].config.scale_divisor != figure->scale_divisor) {
+            say(c, ", real training at scale 1/%u", figure->job->cells[i].config.scale_divisor);
+            return;
+        }
+}
+
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
     struct caption c = {.text = text, .bytes = text_bytes};
@@ -258,7 +269,7 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     if (figure->own)
         say_all(&c, figure, ", scale ", SCALE);
     else
-        say(&c, ", scale 1/%u", figure->scale_divisor);
+        say_scale(&c, figure);
     say_all(&c, figure, ", ", FIO);
     say_all(&c, figure, ", bytes per read ", READ_SIZE);
     say_all(&c, figure, ", compute ", COMPUTE);

@@ -279,10 +279,11 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
 {
     struct gnn_err cause = {0};
     enum gnn_status status = GNN_OK;
-    if (figure->scale_divisor > 1) {
-        scale_down(cell, figure->scale_divisor);
-        status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, false, &cause);
-        GNN_NEXT(status, scale_parameters(cell, figure->about.scaled_root, figure->scale_divisor, true, &cause));
+    const uint32_t divisor = figure->own ? 1 : cell->config.scale_divisor;
+    if (divisor > 1) {
+        scale_down(cell, divisor);
+        status = scale_parameters(cell, figure->about.scaled, divisor, false, &cause);
+        GNN_NEXT(status, scale_parameters(cell, figure->about.scaled_root, divisor, true, &cause));
     }
     const bool measured = setup->world == GNN_WORLD_MEASURED && gnn_figure_key(figure, "world") == GNN_KEYS_MAX;
     GNN_NEXT(status, resolve(&cell->config, &cause));
@@ -399,6 +400,7 @@ static enum gnn_status open_job(struct gnn_paper_figure *figure, const char *pat
                                       .pass_without_system = !figure->by_fio};
     enum gnn_status status = gnn_job_open(path, &options, &as_it_is, err);
     options.overrides = &overrides;
+    options.keeps_scale = setup->scale_divisor == 0 ? "trains" : NULL;
     options.variants = figure->has_variants ? setup->variants : NULL;
     if (!figure->by_fio)
         GNN_NEXT(status, place_options(figure, setup, &overrides, err));

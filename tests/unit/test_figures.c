@@ -274,6 +274,40 @@ static void sizes_follow_the_scale(void **state)
     free(path);
 }
 
+/* Real training may have a scale of its own, which the default scale of the figure leaves alone. */
+static void training_may_have_its_own_scale(void **state)
+{
+    static const struct {
+        uint32_t asked, timed, trained;
+    } cases[] = {{0, 10, 100}, {50, 50, 50}};
+    char *const path =
+        figure_file(*state, "fig.ini",
+                    "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\nmodel = sage\n"
+                    "memory = 16G\nscale = 1/7\n[A]\nsystem = gnndrive\ngnndrive.slots = 40000\n[A, it]\n"
+                    "system = gnndrive\ngnndrive.slots = 40000\ntrains = yes\nscale = 1/100\n" ABOUT
+                    "y = epoch_s\nscale = 1/10\nscaled = gnndrive.slots\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_paper_figure *figure;
+        struct gnn_err err = {0};
+        const struct gnn_figure_setup setup = {
+            .scale_divisor = cases[i].asked, .db = "x.db", .data_dir = "data", .world = GNN_WORLD_SIMULATED};
+        must(gnn_figure_open(path, &setup, &figure, &err), &err);
+        assert_int_equal(figure->scale_divisor, cases[i].timed);
+        for (uint32_t c = 0; c < 2; c++) {
+            const struct gnn_run_config *const config = &figure->job->cells[c].config;
+            const uint32_t divisor = c == 0 ? cases[i].timed : cases[i].trained;
+            char slots[32];
+            (void)snprintf(slots, sizeof slots, "gnndrive.slots=%u", 40000 / divisor);
+            assert_string_equal(figure->job->cells[c].refusal, "");
+            assert_int_equal(config->scale_divisor, divisor);
+            assert_int_equal(config->memory_bytes, (UINT64_C(16) << 30) / divisor / 4096 * 4096);
+            assert_string_equal(config->sets[config->set_count - 1], slots);
+        }
+        gnn_figure_close(figure);
+    }
+    free(path);
+}
+
 /* Limits are shown as the runs had them, whatever their unit; other values and those of scale 1 as in the file. */
 static void limits_are_shown_at_their_scale(void **state)
 {
@@ -394,6 +428,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mistakes_are_named, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(published_values_are_read_and_found, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(sizes_follow_the_scale, process_dir_set_up, process_dir_tear_down),
+        cmocka_unit_test_setup_teardown(training_may_have_its_own_scale, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(limits_are_shown_at_their_scale, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(reasons_are_of_their_world, process_dir_set_up, process_dir_tear_down),
         cmocka_unit_test_setup_teardown(variants_are_cells, process_dir_set_up, process_dir_tear_down),

@@ -170,10 +170,22 @@ static void take_out(struct reading *r, const char *name)
     r->key_count = kept;
 }
 
+static bool has_key(const struct reading *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->key_count; i++)
+        if (strcmp(r->keys[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static enum gnn_status override(struct reading *r, struct gnn_err *err)
 {
     const struct gnn_kv_list *const overrides = r->options->overrides;
+    const char *const keeps = r->options->keeps_scale;
+    const bool keeps_scale = keeps != NULL && has_key(r, keeps) && has_key(r, "scale");
     for (uint32_t i = 0; overrides != NULL && i < overrides->count; i++) {
+        if (keeps_scale && strcmp(overrides->items[i].key, "scale") == 0)
+            continue;
         if (overrides->items[i].value == NULL)
             take_out(r, overrides->items[i].key);
         else
@@ -295,14 +307,6 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
     return GNN_OK;
 }
 
-static bool has_system(const struct reading *r)
-{
-    for (uint32_t i = 0; i < r->key_count; i++)
-        if (strcmp(r->keys[i].name, "system") == 0)
-            return true;
-    return false;
-}
-
 /* Every combination of the values of a case, of a variant of it unless NULL; the last key turns fastest. */
 static enum gnn_status expand_case(struct reading *r, const struct gnn_ini *ini, const struct gnn_ini_section *section,
                                    const struct gnn_ini_section *variant, struct gnn_err *err)
@@ -312,7 +316,7 @@ static enum gnn_status expand_case(struct reading *r, const struct gnn_ini *ini,
     GNN_TRY(collect(r, r->files[0], gnn_ini_global(r->files[0]), 0, err));
     GNN_TRY(collect(r, ini, section, 0, err));
     GNN_TRY(override(r, err));
-    if (r->options->pass_without_system && !has_system(r))
+    if (r->options->pass_without_system && !has_key(r, "system"))
         return GNN_OK;
     if (variant != NULL)
         GNN_TRY(overlay(r, variant, err));

@@ -42,6 +42,7 @@ struct gnn_job {
 /* Options of gnn_job_open. Every pointer may be NULL; lists of words end with NULL. */
 struct gnn_job_options {
     const struct gnn_kv_list *overrides; /* replace the file's values; a value of NULL removes the key */
+    const char *keeps_scale;             /* a case with this key keeps its own `scale`, whatever the overrides */
     const char *const *other_sections;   /* sections of the file that are not cases */
     const char *const *other_keys;       /* keys that are not options: kept only in the choices */
     /* Every case is made for each section, whose keys replace those of the case; a section may include files. The
