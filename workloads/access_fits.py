@@ -190,6 +190,8 @@ def solve(options):
                 trial = dict(fit, **{key: fit[key] * factor})
                 if key == "list_mean":
                     trial["train_mean"] = fit["train_mean"] * factor
+                if key == "list_mean" and "train_share" in fit:  # citations between training nodes are counted
+                    trial["train_share"] = fit["train_share"] / factor
                 value = misfit(name, divisor, facts, trial)
                 if value < best:
                     best, fit, moved = value, trial, True

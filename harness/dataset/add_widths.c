@@ -29,6 +29,7 @@ static enum gnn_status recorded_options(const struct gnn_meta *meta, struct gnn_
 {
     gnn_option_defaults(gnn_generate_table, out);
     out->reach = 0;
+    out->train_share = 0;
     for (const struct gnn_option *option = gnn_generate_table; option->name != NULL; option++) {
         const char *const value = gnn_meta_param(meta, option->name);
         if (value != NULL)

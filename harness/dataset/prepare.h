@@ -29,7 +29,7 @@ struct gnn_registry_reach {
     /* Places of its nodes among the IDs (harness/graph/node_order.h) and the bracket of an estimate. NULL: `even`; a
      * graph without a bracket has its own order on both sides. */
     const char *order, *order_low, *order_high;
-    double empty, list_mean, train_empty, train_mean;
+    double empty, list_mean, train_empty, train_mean, train_share;
     double hub_shift, coupling;
     double homophily; /* 0: the generator's default */
 };
@@ -126,6 +126,7 @@ struct gnn_generate_options {
     double list_mean;
     double train_empty;
     double train_mean;
+    double train_share;
     double hub_shift;
     double coupling;
     uint32_t votes;

@@ -59,6 +59,9 @@ const struct gnn_option gnn_generate_table[] = {
     {OPTION(train_mean), .type = GNN_OPT_F64, .unit = "edges", .def = "-1", .min = -1, .max = 1e6,
      .help = "Mean number of neighbours of the other training nodes, in a reachable set; 0 = as in the whole set, "
              "-1 = the dataset's own"},
+    {OPTION(train_share), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 0.99,
+     .help = "Share of a training node's neighbours that are training nodes; 0 = as for other nodes of the reachable "
+             "set, -1 = the dataset's own"},
     {OPTION(hub_shift), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
      .help = "Share of the reachable set below which popularity is constant; -1 = the dataset's own"},
     {OPTION(coupling), .type = GNN_OPT_F64, .def = "-2", .min = -2, .max = 1,
@@ -115,9 +118,10 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
     const struct gnn_registry_reach *const own = options->reach == 0 ? &none : &entry->reach; /* 0 = without its own */
     if (options->homophily < 0)
         options->homophily = own->homophily > 0 ? own->homophily : usual_homophily;
-    double *const wanted[] = {&options->reach,       &options->empty,      &options->list_mean,
-                              &options->train_empty, &options->train_mean, &options->hub_shift};
-    const double have[] = {own->share, own->empty, own->list_mean, own->train_empty, own->train_mean, own->hub_shift};
+    double *const wanted[] = {&options->reach,      &options->empty,       &options->list_mean, &options->train_empty,
+                              &options->train_mean, &options->train_share, &options->hub_shift};
+    const double have[] = {own->share,      own->empty,       own->list_mean, own->train_empty,
+                           own->train_mean, own->train_share, own->hub_shift};
     for (size_t i = 0; i < sizeof have / sizeof have[0]; i++)
         if (*wanted[i] < 0)
             *wanted[i] = have[i];
@@ -174,6 +178,7 @@ static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe, const s
                                      .list_mean = o->list_mean,
                                      .train_empty = o->train_empty,
                                      .train_mean = o->train_mean,
+                                     .train_share = o->train_share,
                                      .train_count = n->train,
                                      .split_count = n->train + n->valid + n->test,
                                      .hub_shift = o->hub_shift,
@@ -318,8 +323,9 @@ static bool is_among(const char *option, const char *const *names)
 static bool is_parameter(const char *option, bool has_reach)
 {
     static const char *const others[] = {"dim", "id_bytes", "feature_type", "threads", "levels", NULL};
-    static const char *const of_reach[] = {"reach",      "order",     "empty",    "list_mean", "train_empty",
-                                           "train_mean", "hub_shift", "coupling", "votes",     NULL};
+    static const char *const of_reach[] = {"reach",       "order",      "empty",       "list_mean",
+                                           "train_empty", "train_mean", "train_share", "hub_shift",
+                                           "coupling",    "votes",      NULL};
     return !is_among(option, others) && (has_reach || !is_among(option, of_reach));
 }
 
@@ -363,6 +369,8 @@ void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, s
             describe_order(recipe->options.order, meta);
             continue;
         }
+        if (strcmp(option->name, GNN_META_TRAIN_SHARE) == 0 && recipe->options.train_share == 0)
+            continue; /* as in datasets of earlier versions */
         gnn_option_format(option, &recipe->options, value, sizeof value);
         gnn_meta_add_param(meta, option->name, "%s", value);
     }

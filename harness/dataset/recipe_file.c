@@ -43,6 +43,8 @@ static const struct gnn_option table[] = {
            .help = "Share of the training nodes without neighbours"),
     ENTRY(train_mean, F64, reach.train_mean, "0", .min = 0, .max = 1e6,
            .help = "Mean number of neighbours of the other training nodes"),
+    ENTRY(train_share, F64, reach.train_share, "0", .min = 0, .max = 0.99,
+           .help = "Share of a training node's neighbours that are training nodes; 0 = as for other nodes"),
     ENTRY(hub_shift, F64, reach.hub_shift, "0", .min = 0, .max = 1,
            .help = "Share of the reachable set with constant popularity"),
     ENTRY(coupling, F64, reach.coupling, "0", .min = -1, .max = 1, .help = "Coupling of degree and popularity"),

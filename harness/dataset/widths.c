@@ -16,25 +16,31 @@
 
 enum { CHUNK_IDS = 1 << 17 };
 
+static enum gnn_status check_param(const char *dir, const struct gnn_meta *have, const char *key, const char *wanted,
+                                   struct gnn_err *err)
+{
+    const char *const value = gnn_meta_param(have, key), *const lacks = gnn_dataset_lacks_since(have);
+    if (value != NULL && strcmp(value, wanted) == 0)
+        return GNN_OK;
+    if (lacks != NULL)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s has the graph %s of an earlier version, without %s. Runs still accept it. To generate the "
+                        "present graph, remove it or choose another directory with --out",
+                        dir, have->name, lacks);
+    return gnn_fail(err, GNN_EUSAGE, "%s was made with %s %s, not %s: remove it or choose another directory", dir, key,
+                    value != NULL ? value : "unknown", wanted);
+}
+
 enum gnn_status gnn_check_same(const char *dir, const struct gnn_meta *have, const struct gnn_meta *want,
                                struct gnn_err *err)
 {
     if (strcmp(have->name, want->name) != 0 || have->scale_divisor != want->scale_divisor)
         return gnn_fail(err, GNN_EUSAGE, "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
                         have->name, have->scale_divisor);
-    const char *const lacks = gnn_dataset_lacks_since(have);
-    for (uint32_t i = 0; i < want->param_count; i++) {
-        const char *value = gnn_meta_param(have, want->params[i].key);
-        if (value != NULL && strcmp(value, want->params[i].value) == 0)
-            continue;
-        if (lacks != NULL)
-            return gnn_fail(err, GNN_EUSAGE,
-                            "%s has the graph %s of an earlier version, without %s. Runs still accept it. To generate "
-                            "the present graph, remove it or choose another directory with --out",
-                            dir, have->name, lacks);
-        return gnn_fail(err, GNN_EUSAGE, "%s was made with %s %s, not %s: remove it or choose another directory", dir,
-                        want->params[i].key, value != NULL ? value : "unknown", want->params[i].value);
-    }
+    for (uint32_t i = 0; i < want->param_count; i++)
+        GNN_TRY(check_param(dir, have, want->params[i].key, want->params[i].value, err));
+    if (gnn_meta_param(have, GNN_META_TRAIN_SHARE) != NULL && gnn_meta_param(want, GNN_META_TRAIN_SHARE) == NULL)
+        return check_param(dir, have, GNN_META_TRAIN_SHARE, "0", err);
     return GNN_OK;
 }
 

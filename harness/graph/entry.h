@@ -31,6 +31,7 @@ struct gnn_entry_list {
     uint32_t index; /* in the reachable set; GNN_NODE_NONE: outside */
     uint32_t degree;
     uint32_t class;
+    uint32_t community_24bit; /* of 2^24: entries that are drawn from the training nodes */
     uint64_t key;
     uint64_t before, inside; /* positions; inside 0: no window */
     uint64_t start, window;  /* node IDs */

@@ -156,6 +156,7 @@ static inline struct gnn_entry_list list_of(const struct gnn_procedural *g, gnn_
                                   .inside = (uint64_t)(g->config.locality * degree)};
     const bool reached = list.index != GNN_NODE_NONE;
     list.class = reached ? gnn_reach_class(g->reach, list.index) : gnn_class_of(&g->entry.groups, node);
+    list.community_24bit = reached ? gnn_reach_community(g->reach, list.index) : 0;
     if (list.inside == 0 || reached)
         return list;
     list.window = gnn_min_u64(gnn_max_u64(g->config.window, 2 * list.inside), count / 2);
@@ -166,6 +167,20 @@ static inline struct gnn_entry_list list_of(const struct gnn_procedural *g, gnn_
     return list;
 }
 
+/* Draws the source of an entry of the reach: a training node for a share of the entries of a training node. */
+static inline uint32_t source_of(const struct gnn_procedural *g, const struct gnn_entry_list *list, uint32_t position)
+{
+    const uint64_t edge = gnn_splitmix64_at(list->key, position), bits = gnn_entry_bits(edge);
+    const uint32_t class = gnn_entry_class(&g->entry, list->class, edge);
+    const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
+    if (list->community_24bit > 0 && (gnn_mix64(bits) & 0xffffff) < list->community_24bit) {
+        const uint32_t train = gnn_reach_train_source(g->reach, list->index, class, list->degree, (uint32_t)bits);
+        if (train != GNN_NODE_NONE)
+            return train;
+    }
+    return gnn_reach_source(g->reach, list->index, class, list->degree, place, (uint32_t)bits);
+}
+
 static inline gnn_node entry_of(const struct gnn_procedural *g, const struct gnn_entry_list *list, uint32_t position)
 {
     assert(position < list->degree);
@@ -173,11 +188,7 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct gnn
         return gnn_entry(&g->entry, list, position);
     if (gnn_reach_is_mutual(g->reach))
         return gnn_reach_node(g->reach, gnn_reach_mutual(g->reach, list->index, position));
-    const uint64_t edge = gnn_splitmix64_at(list->key, position), bits = gnn_entry_bits(edge);
-    const uint32_t class = gnn_entry_class(&g->entry, list->class, edge);
-    const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
-    return gnn_reach_node(g->reach,
-                          gnn_reach_source(g->reach, list->index, class, list->degree, place, (uint32_t)bits));
+    return gnn_reach_node(g->reach, source_of(g, list, position));
 }
 
 gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint32_t position)
@@ -349,6 +360,7 @@ static enum gnn_status check_reach(const struct gnn_procedural_config *config, s
         {"share of empty training lists", c->train_empty, 0, 0.999},
         {"list mean", c->list_mean, 0, config->node_count},
         {"training list mean", c->train_mean, 0, config->node_count},
+        {"training share", c->train_share, 0, c->mutual ? 0 : 0.99},
         {"hub shift", c->hub_shift, config->popularity < 1 || c->popularity != NULL ? 0 : 1e-9, 1},
         {"coupling", c->coupling, -1, 1},
         {"votes", c->votes, 0, c->mutual ? 0 : VOTES_MAX},

@@ -35,6 +35,7 @@ struct gnn_reach_config {
     double list_mean;            /* mean entries of K's other lists; 0: mean_degree / (1 - empty) */
     double train_empty;          /* `empty` for the training nodes' lists, used with train_mean */
     double train_mean;           /* `list_mean` for the training nodes' lists; 0: they are like K's others */
+    double train_share;          /* share of a training node's entries that are training nodes; 0: as in K's others */
     uint32_t train_count;        /* training nodes: the first of a permutation of K (gnn_procedural_split_node) */
     uint32_t split_count;        /* nodes of all splits; all are in K */
     double hub_shift; /* q: K's node of quantile x is drawn like (x + q)^-popularity; above 0 for popularity >= 1 */

@@ -3,6 +3,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/graph/class_groups.h"
+#include "harness/graph/community.h"
 #include "harness/graph/mutual.h"
 #include "harness/graph/node_order.h"
 #include "harness/graph/permute.h"
@@ -54,7 +55,10 @@ struct gnn_reach {
     uint32_t train_count;   /* members whose lists are train_lists'; 0: none */
     double edges;
     struct gnn_degree_law lists, train_lists;
-    struct gnn_mutual *mutual; /* NULL: lists are drawn by popularity */
+    struct gnn_mutual *mutual;       /* NULL: lists are drawn by popularity */
+    struct gnn_community *community; /* NULL: none */
+    uint32_t community_count;        /* training nodes in it */
+    uint32_t community_24bit;        /* of 2^24: entries of their lists that are drawn from it */
 };
 
 /* ---- members ---- */
@@ -140,8 +144,8 @@ static inline uint32_t run_with_order(const struct reach_class *c, uint32_t orde
 
 /* ---- degrees ---- */
 
-/* Quantile of a member in the falling order of degrees. */
-static double degree_rank(const struct gnn_reach *r, uint32_t index)
+/* Quantile of a member in the falling order of popularity, or in another order that has nothing to do with it. */
+static double rank_of(const struct gnn_reach *r, uint32_t index, bool popularity)
 {
     const uint32_t class = gnn_reach_class(r, index), member = gnn_class_group(&r->groups, index);
     const struct reach_class *const c = &r->classes[class];
@@ -149,10 +153,16 @@ static double degree_rank(const struct gnn_reach *r, uint32_t index)
     const uint32_t run = run_of(c, member), place = member - run_start(c, run);
     const bool longer = is_longer(c, run);
     const uint32_t length = c->length + longer;
+    const uint64_t step = popularity ? c->step[longer] : c->other_step[longer];
+    const uint32_t rank = (uint32_t)((step * place + offset_of(r, class, run, !popularity, length)) % length);
+    return (rank + (order_of_run(c, run) + 0.5) / c->runs) / length;
+}
+
+/* Quantile of a member in the falling order of degrees. */
+static double degree_rank(const struct gnn_reach *r, uint32_t index)
+{
     const bool coupled = (gnn_splitmix64_at(r->degree_key, index) & 0xffffff) < r->coupled_24bit;
-    const uint64_t step = coupled ? c->step[longer] : c->other_step[longer];
-    const uint32_t rank = (uint32_t)((step * place + offset_of(r, class, run, !coupled, length)) % length);
-    const double falling = (rank + (order_of_run(c, run) + 0.5) / c->runs) / length;
+    const double falling = rank_of(r, index, coupled);
     return coupled && r->reversed ? 1 - falling : falling;
 }
 
@@ -220,6 +230,16 @@ uint32_t gnn_reach_source(const struct gnn_reach *r, uint32_t own, uint32_t clas
     }
     assert(index < r->count);
     return (uint32_t)index;
+}
+
+uint32_t gnn_reach_community(const struct gnn_reach *r, uint32_t index)
+{
+    return r->community != NULL && split_place(r, index) < r->community_count ? r->community_24bit : 0;
+}
+
+uint32_t gnn_reach_train_source(const struct gnn_reach *r, uint32_t own, uint32_t class, uint32_t degree, uint32_t bits)
+{
+    return gnn_community_draw(r->community, class, draw_rank(r, degree, bits), own);
 }
 
 bool gnn_reach_is_mutual(const struct gnn_reach *r)
@@ -392,6 +412,36 @@ static enum gnn_status open_mutual(struct gnn_reach *r, const struct gnn_procedu
     return config->reach.mutual ? gnn_mutual_open(&mutual, &r->mutual, err) : GNN_OK;
 }
 
+static enum gnn_status gather_community(struct gnn_reach *r, struct gnn_err *err)
+{
+    struct gnn_community_node *nodes;
+    GNN_NEW(nodes, (size_t)r->community_count + 1, err, "ranks of %" PRIu32 " training nodes", r->community_count);
+    for (uint32_t i = 0; i < r->community_count; i++) {
+        const uint32_t index = gnn_permute(r->split_key, r->count, i);
+        nodes[i] = (struct gnn_community_node){
+            .index = index, .class = gnn_reach_class(r, index), .rank = rank_of(r, index, true)};
+    }
+    const enum gnn_status status = gnn_community_open(nodes, r->community_count, r->groups.count, &r->community, err);
+    free(nodes);
+    return status;
+}
+
+/* Entries that are drawn from all members name training nodes, too, as often as any other node. */
+static enum gnn_status open_community(struct gnn_reach *r, const struct gnn_reach_config *c, struct gnn_err *err)
+{
+    const double by_chance = (double)c->train_count / r->count;
+    if (c->train_share == 0)
+        return GNN_OK;
+    if (c->train_share < by_chance)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "train_share %g: %g of the reachable set are training nodes, so lists name at least that share "
+                        "of them; choose a larger share, or 0 for lists that prefer none",
+                        c->train_share, by_chance);
+    r->community_count = c->train_count;
+    r->community_24bit = (uint32_t)((c->train_share - by_chance) / (1 - by_chance) * 0x1p24);
+    return gather_community(r, err);
+}
+
 enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struct gnn_reach **out, struct gnn_err *err)
 {
     const struct gnn_reach_config *const c = &config->reach;
@@ -416,6 +466,7 @@ enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struc
     GNN_NEXT(status, build_classes(r, err));
     GNN_NEXT(status, build_lists(r, config, err));
     GNN_NEXT(status, open_mutual(r, config, err));
+    GNN_NEXT(status, open_community(r, c, err));
     return GNN_OPENED(status, r, out, gnn_reach_close);
 }
 
@@ -424,6 +475,7 @@ void gnn_reach_close(struct gnn_reach *r)
     if (r == NULL)
         return;
     gnn_mutual_close(r->mutual);
+    gnn_community_close(r->community);
     gnn_degree_law_close(&r->lists);
     gnn_degree_law_close(&r->train_lists);
     free(r->classes);

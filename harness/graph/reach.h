@@ -41,6 +41,10 @@ uint32_t gnn_reach_class(const struct gnn_reach *reach, uint32_t index);
 bool gnn_reach_is_split(const struct gnn_reach *reach, uint32_t index);
 uint32_t gnn_reach_degree(const struct gnn_reach *reach, uint32_t index);
 
+/* Returns the share of the entries of this member's list that are drawn by gnn_reach_train_source, of 2^24. It is 0 if
+ * the member is no training node, or if training nodes are no community (community.h). */
+uint32_t gnn_reach_community(const struct gnn_reach *reach, uint32_t index);
+
 /* Returns whether lists are mutual (mutual.h). Entries then come from gnn_reach_mutual, otherwise from
  * gnn_reach_source. */
 bool gnn_reach_is_mutual(const struct gnn_reach *reach);
@@ -51,5 +55,9 @@ uint32_t gnn_reach_mutual(const struct gnn_reach *reach, uint32_t index, uint32_
  * is the entry's position in the list; it spreads the list's entries over the runs. `bits` are 32 random bits. */
 uint32_t gnn_reach_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree, double place,
                           uint32_t bits);
+/* Returns a training node of the class other than `own`, drawn by the same law of popularity among training nodes.
+ * Returns GNN_NODE_NONE if there is none. */
+uint32_t gnn_reach_train_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree,
+                                uint32_t bits);
 
 #endif

@@ -67,6 +67,8 @@ enum {
 /* Parameter with the order of lists that are not ascending. */
 #define GNN_META_LIST_ORDER "list_order"
 #define GNN_META_LIST_ORDER_GENERATION "generation"
+/* Parameter of a generated graph whose training nodes are a community; other graphs do not have it. */
+#define GNN_META_TRAIN_SHARE "train_share"
 
 /* Parameter of an import with the number of nodes without edges. */
 #define GNN_META_ISOLATED "nodes_without_edges"

@@ -304,6 +304,30 @@ static void test_filled_order(void **state)
     must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
 }
 
+/* A community is recorded only if there is one, and graphs with and without it are not taken for each other. */
+static void test_community_is_recorded(void **state)
+{
+    static const double shares[] = {0, 0.3};
+    for (size_t i = 0; i < 2; i++) {
+        char dir[DATA_PATH], name[32];
+        struct gnn_err err;
+        struct gnn_meta meta;
+        struct gnn_generate_options options = defaults(4);
+        (void)snprintf(name, sizeof name, "%zu", i);
+        const struct gnn_prepare_job job = {.out_dir = data_path(dir, *state, name)};
+        options.train_share = shares[i];
+        must(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+        const char *const recorded = param_of(dir, "train_share", &meta);
+        assert_true((recorded == NULL) == (i == 0));
+        assert_true(recorded == NULL || strcmp(recorded, "0.3") == 0);
+        must(gnn_prepare_widths(6, 0, &job, &err), &err);
+        must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        options.train_share = shares[1 - i];
+        assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
+        assert_non_null(strstr(err.message, i == 0 ? "train_share unknown, not 0.3" : "train_share 0.3, not 0:"));
+    }
+}
+
 /* A bracket is accepted by every graph; pairs need a reachable set. Without a bracket, the order is the graph's own. */
 static void test_words_of_orders(void **state)
 {
@@ -544,6 +568,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows_are_more_or_less_clear, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_graph_of_an_earlier_version, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_filled_order, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_community_is_recorded, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_words_of_orders, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_existing, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_widths_at_once, data_set_up, data_tear_down),

@@ -89,11 +89,10 @@ static void test_members(void **state)
 
 /* No list of a member holds another node, or its own; the splits are members; what is computed for many at once is what
  * single calls give. */
-static void test_closed(void **state)
+static void expect_closed(const struct gnn_procedural_config *config)
 {
-    (void)state;
-    struct gnn_procedural *const graph = open_graph(&base);
-    struct gnn_reach *const reach = open_reach(&base);
+    struct gnn_procedural *const graph = open_graph(config);
+    struct gnn_reach *const reach = open_reach(config);
     uint32_t *const degrees = calloc(base.node_count, sizeof *degrees);
     uint32_t *const labels = calloc(base.node_count, sizeof *labels);
     gnn_procedural_degrees(graph, 0, base.node_count, degrees);
@@ -126,6 +125,15 @@ static void test_closed(void **state)
     free(degrees);
     gnn_reach_close(reach);
     gnn_procedural_close(graph);
+}
+
+static void test_closed(void **state)
+{
+    (void)state;
+    struct gnn_procedural_config config = base;
+    expect_closed(&config);
+    config.reach.train_share = 0.5;
+    expect_closed(&config);
 }
 
 static void expect_near(double value, double wanted, double tolerance, const char *what)
@@ -187,6 +195,7 @@ static void test_labels_are_what_lists_show(void **state)
     static const uint32_t votes[] = {0, 1, 16};
     for (size_t i = 0; i < sizeof votes / sizeof votes[0]; i++) {
         struct gnn_procedural_config config = base;
+        config.reach.train_share = 0.24;
         config.label_noise = 0;
         config.reach.votes = votes[i];
         struct gnn_procedural *const graph = open_graph(&config);
@@ -441,9 +450,19 @@ static void test_refused(void **state)
     struct {
         struct gnn_procedural_config config;
         const char *message;
-    } cases[] = {{base, "popularity"}, {base, "hub shift"},    {base, "piece 2"}, {base, "coupling"},
-                 {base, "do not fit"}, {base, "classes"},      {base, "edges"},   {base, "locality"},
-                 {base, "reach 1.5"},  {base, "clique share"}, {base, "votes"}};
+    } cases[] = {{base, "popularity"},
+                 {base, "hub shift"},
+                 {base, "piece 2"},
+                 {base, "coupling"},
+                 {base, "do not fit"},
+                 {base, "classes"},
+                 {base, "edges"},
+                 {base, "locality"},
+                 {base, "reach 1.5"},
+                 {base, "clique share"},
+                 {base, "votes"},
+                 {base, "train_share 0.07: 0.08 of the"},
+                 {base, "training share 0.5 of a generated graph: expected 0 to 0"}};
     cases[0].config.reach.share = 0;
     cases[1].config.reach.hub_shift = 0;
     cases[2].config.reach.order = (struct gnn_node_order){.count = 2, .ids = {0.8, 0.2}, .members = {0.1, 0.9}};
@@ -456,6 +475,9 @@ static void test_refused(void **state)
     cases[9].config.reach.clique_share = 0.1; /* of lists that are not mutual */
     cases[10].config.reach.mutual = true;
     cases[10].config.reach.votes = 16;
+    cases[11].config.reach.train_share = 0.07; /* less than by chance */
+    cases[12].config.reach.train_share = 0.5;
+    cases[12].config.reach.mutual = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_procedural *graph = NULL;
         struct gnn_err err = {0};

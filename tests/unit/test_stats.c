@@ -268,10 +268,11 @@ static void test_recipe_file(void **state)
     char path[DATA_PATH], again[DATA_PATH];
     struct gnn_err err = {0};
     struct gnn_recipe_file *file, *same;
-    static const char text[] = "; a comment\n[graph]\nname = toy\nnodes = 1000\nedges = 5000\ntrain = 10\nclasses = 3\n"
-                               "reach = 0.5\norder = 0.6:0.25+0.4:0.75\ncoupling = -0.25\nhomophily = 0.125\n"
-                               "[degrees]\n0.1 = 40\n1 = 2.5\n[popularity]\n0.25 = 3\n0.5 = 0.5\n1 = 0\n"
-                               "[mixing]\nlists = 2 9\n0.25 = 0.5 0.25 0.25\n0.5 = 0 0 1\n1 = 0.125 0.75 0.125\n";
+    static const char text[] =
+        "; a comment\n[graph]\nname = toy\nnodes = 1000\nedges = 5000\ntrain = 10\nclasses = 3\n"
+        "reach = 0.5\norder = 0.6:0.25+0.4:0.75\ntrain_share = 0.24\ncoupling = -0.25\nhomophily = 0.125\n"
+        "[degrees]\n0.1 = 40\n1 = 2.5\n[popularity]\n0.25 = 3\n0.5 = 0.5\n1 = 0\n"
+        "[mixing]\nlists = 2 9\n0.25 = 0.5 0.25 0.25\n0.5 = 0 0 1\n1 = 0.125 0.75 0.125\n";
     assert_int_equal(data_set_up(&root), 0);
     data_write(root, "a.ini", text, sizeof text - 1);
     must(gnn_recipe_file_open(data_path(path, root, "a.ini"), &file, &err), &err);
@@ -295,6 +296,7 @@ static void test_recipe_file(void **state)
     assert_memory_equal(&same->laws.mixing, &file->laws.mixing, sizeof same->laws.mixing);
     assert_int_equal(same->entry.edges, file->entry.edges);
     expect_near(same->entry.reach.share, 0.5, 0, "reach");
+    expect_near(same->entry.reach.train_share, 0.24, 0, "training share");
     assert_string_equal(same->entry.reach.order, "0.6:0.25+0.4:0.75");
     free(file);
     free(same);
