@@ -8,7 +8,7 @@
 #include "harness/cli/outputs.h"
 #include "harness/cli/plot_ratios.h"
 #include "harness/cli/where.h"
-#include "harness/figure/from_runs.h"
+#include "harness/cli/plot_runs.h"
 #include "harness/figure/show.h"
 #include "harness/record/summary.h"
 

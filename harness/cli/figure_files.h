@@ -5,6 +5,7 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/cli/args.h"
+#include "harness/cli/figure_left.h"
 #include "harness/cli/figure_summary.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/values.h"

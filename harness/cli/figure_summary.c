@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/cli/figure_summary.h"
+#include "harness/cli/merit.h"
 
 #include <string.h>
 

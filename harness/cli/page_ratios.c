@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/cli/page_ratios.h"
+#include "harness/cli/merit.h"
 
 #include "harness/base/data_dirs.h"
 #include "harness/base/ini.h"

@@ -4,7 +4,6 @@
 #define GNN_FIGURE_VALUES_H
 
 #include "harness/figure/figure.h"
-#include "harness/run/identity.h"
 
 enum { GNN_REPETITIONS_MAX = 64 }; /* most runs of a configuration */
 
@@ -74,25 +73,5 @@ const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *fig
 
 /* Counts the configurations that are possible, and those of them that are recorded. */
 void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, uint32_t *recorded);
-
-/* Configurations that were counted, each by its run's identity, because figures share some. An empty set is zeroed. */
-struct gnn_figure_met {
-    char (*identities)[GNN_CHECKSUM_TEXT];
-    uint32_t count, room;
-};
-void gnn_figure_met_close(struct gnn_figure_met *met);
-
-/* The work that remains. */
-struct gnn_figure_left {
-    uint32_t cells;   /* configurations that are not recorded */
-    uint32_t unknown; /* number of these without a time estimate */
-    double minutes;   /* minutes on one core for the others, from earlier runs or the figure's `minutes` */
-};
-
-/* Counts all that remains of a figure, and the part of it that no figure counted before shares. Adds its configurations
- * to met. Returns errors of gnn_run_identity(), or GNN_ENOMEM. */
-GNN_MUST_CHECK enum gnn_status gnn_figure_left(const struct gnn_paper_figure *figure, struct gnn_figure_met *met,
-                                               struct gnn_figure_left *all, struct gnn_figure_left *own,
-                                               struct gnn_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What figures show of runs and of papers: metrics, medians of repetitions, published values, predicates and ratios. */
+#include "harness/cli/merit.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/ratio.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/figure/from_runs.h"
+#include "harness/cli/plot_runs.h"
 #include "harness/record/series.h"
 
 #include <ctype.h>

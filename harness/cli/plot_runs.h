@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A figure of recorded runs instead of a file: the picture of `oocgnn plot`. */
-#ifndef GNN_FIGURE_FROM_RUNS_H
-#define GNN_FIGURE_FROM_RUNS_H
+#ifndef GNN_CLI_PLOT_RUNS_H
+#define GNN_CLI_PLOT_RUNS_H
 
 #include "harness/figure/figure.h"
 
