@@ -522,6 +522,8 @@ static inline void fuzz_index(const unsigned char *data, size_t len)
     gnn_world_simulated_close(world);
 }
 
+#include "tests/fuzz/fuzz_arrays.h"
+
 /* ---- all of them; each has a directory of its name in corpus/ ---- */
 
 struct fuzz_target {
@@ -534,7 +536,8 @@ static const struct fuzz_target fuzz_targets[] = {
     {"profile", fuzz_profile}, {"costs", fuzz_costs}, {"ini", fuzz_ini},       {"job", fuzz_job},
     {"fio", fuzz_fio},         {"units", fuzz_units}, {"faults", fuzz_faults}, {"triplet", fuzz_triplet},
     {"trace", fuzz_trace},     {"block", fuzz_block}, {"index", fuzz_index},   {"triple", fuzz_triple},
-    {"recipe", fuzz_recipe},
+    {"recipe", fuzz_recipe},   {"zip", fuzz_zip},     {"pickle", fuzz_pickle}, {"mapped", fuzz_mapped},
+    {"lists", fuzz_lists},
 };
 enum { FUZZ_TARGETS = sizeof fuzz_targets / sizeof *fuzz_targets };
 
