@@ -206,7 +206,7 @@ struct gnn_import_source {
     uint32_t raw_dim;     /* ogb: width of features that have no header and hold float32; 0 = none has */
     bool raw_if_needed;   /* raw_dim is no error if every array has a header */
     uint32_t labelled;    /* ogb: only the first nodes have labels, this many; 0 = all */
-    uint32_t labelled_of; /* number of nodes that labelled refers to, in proportion for another number; 0 = any */
+    uint32_t labelled_of; /* labelled is for this number of nodes, and in proportion for others; 0 = for any */
     bool split_by_id;     /* ogb: the first share of the (labelled) nodes trains, the next validates, the next tests */
 };
 

@@ -11,15 +11,13 @@
 
 enum { DEPTH = 3 };
 
-/* Sources: ogb/nodeproppred/master.csv (add_inverse_edge), ogb/lsc/mag240m.py and wikikg90mv2.py of OGB;
+/* Sources: ogb/nodeproppred/master.csv (add_inverse_edge) and ogb/lsc/mag240m.py, wikikg90mv2.py of OGB;
  * igb/dataloader.py of IGB-Datasets (shapes, labelled nodes, splits); the headers of SNAP's files; freebase86m.py of
  * Marius (columns). */
 /* clang-format off */
 const struct gnn_published gnn_published[] = {
     {.name = "papers100m", .title = "ogbn-papers100M of OGB", .format = GNN_IMPORT_OGB, .options = ""},
-    {.name = "papers100m-sym",
-     .title = "ogbn-papers100M of OGB",
-     .format = GNN_IMPORT_OGB,
+    {.name = "papers100m-sym", .title = "ogbn-papers100M of OGB", .format = GNN_IMPORT_OGB,
      .options = "add_reverse=yes"},
     {.name = "products", .title = "ogbn-products of OGB", .format = GNN_IMPORT_OGB, .options = "add_reverse=yes"},
     {.name = "arxiv", .title = "ogbn-arxiv of OGB", .format = GNN_IMPORT_OGB, .options = ""},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How the publishers of the papers' graphs ship them, so that `oocgnn prepare NAME --from DOWNLOAD_DIR` imports a
- * download without further options. docs/datasets.md lists them. */
+/* How the publishers of the papers' graphs ship them. With it, `oocgnn prepare NAME --from DOWNLOAD` imports a download
+ * without further options. docs/datasets.md lists them. */
 #ifndef GNN_DATASET_PUBLISHED_H
 #define GNN_DATASET_PUBLISHED_H
 
@@ -18,7 +18,7 @@ struct gnn_published {
     const char *files[GNN_PUBLISHED_FILES];
     const char *labels; /* as gnn_import_source has it, and the next */
     uint32_t raw_dim;
-    uint32_t labelled, labelled_of; /* number of labelled nodes, and of all nodes, in proportion */
+    uint32_t labelled, labelled_of; /* the labelled nodes of a number of nodes, in proportion */
     bool split_by_id;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `oocgnn prepare NAME --from DOWNLOAD`: small copies of the papers' datasets, laid out as their publishers ship them,
- * compared with NumPy; the name of the result, options that win over the layout's, and downloads that lack the files. */
+ * compared with NumPy; the name of the result, options that win over the layout's, and downloads without the files. */
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"

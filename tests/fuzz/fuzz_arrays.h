@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz targets of arrays as publishers ship them: zip archives, pickles, neighbour lists and their conf.json. Included by
- * fuzz_targets.h, whose helpers they use. */
+/* Fuzz targets of arrays as publishers ship them: zip archives, pickles, neighbour lists and their conf.json. Included
+ * by fuzz_targets.h, whose helpers they use. */
 #ifndef GNN_TESTS_FUZZ_ARRAYS_H
 #define GNN_TESTS_FUZZ_ARRAYS_H
 
