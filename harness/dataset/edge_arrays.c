@@ -24,8 +24,9 @@ static enum gnn_status check_integers(const struct gnn_npy *npy, struct gnn_err 
     const struct gnn_npy_header *const h = &npy->header;
     if (h->kind == 'i' || h->kind == 'u')
         return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT, "%s: node IDs of dtype '%c%" PRIu32 "', expected integers", npy->input->path,
-                    h->kind, h->item_bytes);
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: node IDs of dtype '%c%" PRIu32 "', expected integers: save them as int64 where they are made",
+                    npy->input->path, h->kind, h->item_bytes);
 }
 
 static enum gnn_status open_table(struct gnn_edge_arrays *a, const struct gnn_edge_files *files, struct gnn_err *err)

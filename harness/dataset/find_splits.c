@@ -58,6 +58,21 @@ static bool find_torch(const char *dir, struct gnn_split_file splits[GNN_FIND_SP
     return false;
 }
 
+static bool find_in(struct gnn_finder *f, const char *dir, struct gnn_split_file splits[GNN_FIND_SPLITS]);
+
+/* An archive whose name marks it as the splits, so that general names in it are theirs. */
+static void find_archive(struct gnn_finder *f, const char *dir, struct gnn_split_file splits[GNN_FIND_SPLITS])
+{
+    struct gnn_listing *const archives = gnn_list_archives(f, dir);
+    for (uint32_t i = 0; archives != NULL && i < archives->count && splits[TRAIN].form == GNN_SPLIT_NONE; i++) {
+        char path[GNN_OUTPUT_PATH];
+        gnn_join(path, dir, archives->name[i]);
+        if (strncmp(archives->name[i], "split", 5) == 0 && !find_in(f, path, splits))
+            break;
+    }
+    gnn_listing_close(archives);
+}
+
 /* Returns whether the container has training nodes. Other splits without them are entered, too. */
 static bool find_in(struct gnn_finder *f, const char *dir, struct gnn_split_file splits[GNN_FIND_SPLITS])
 {
@@ -67,8 +82,8 @@ static bool find_in(struct gnn_finder *f, const char *dir, struct gnn_split_file
             if (!find_one(f, dir, synonyms[i][s], &splits[i]))
                 splits[i].form = GNN_SPLIT_NONE;
     }
-    if (f->status == GNN_OK && splits[TRAIN].form == GNN_SPLIT_NONE)
-        (void)find_torch(dir, splits);
+    if (f->status == GNN_OK && splits[TRAIN].form == GNN_SPLIT_NONE && !find_torch(dir, splits))
+        find_archive(f, dir, splits);
     return f->status == GNN_OK && splits[TRAIN].form != GNN_SPLIT_NONE;
 }
 
@@ -102,12 +117,12 @@ struct candidates {
     char first[GNN_OUTPUT_PATH];
 };
 
-/* Looks at dir/split and at the folders in it. `as` is dir's name for --split. */
-static void look_below(struct gnn_finder *f, const char *dir, const char *as, struct candidates *c)
+/* Looks at dir/NAME and at the folders in it. `as` is dir's name for --split. */
+static void look_below(struct gnn_finder *f, const char *dir, const char *name, const char *as, struct candidates *c)
 {
     char path[GNN_OUTPUT_PATH];
     struct gnn_split_file splits[GNN_FIND_SPLITS];
-    gnn_join(path, dir, "split");
+    gnn_join(path, dir, name);
     struct gnn_listing *const below = gnn_list_folders(f, path);
     for (uint32_t i = 0; below != NULL && i <= below->count && f->status == GNN_OK; i++) {
         const char *const place = i == 0 ? path : below->name[i - 1];
@@ -127,13 +142,16 @@ static void look_below(struct gnn_finder *f, const char *dir, const char *as, st
 static enum gnn_status find_nearby(struct gnn_finder *f, const struct gnn_import_source *source,
                                    const struct gnn_places *places, struct gnn_array_files *out)
 {
+    static const char *const names[] = {"split", "splits"};
     struct candidates c = {0};
     char above[GNN_OUTPUT_PATH];
-    for (uint32_t i = 0; i < places->count && c.count == 0; i++) {
-        look_below(f, places->dir[i], "", &c);
+    for (uint32_t i = 0; i < places->count; i++) {
         gnn_join(above, places->dir[i], "..");
-        if (c.count == 0)
-            look_below(f, above, "../", &c);
+        for (uint32_t n = 0; n < 2 && c.count == 0; n++) {
+            look_below(f, places->dir[i], names[n], "", &c);
+            if (c.count == 0)
+                look_below(f, above, names[n], "../", &c);
+        }
     }
     GNN_TRY(f->status);
     if (c.count > 1)

@@ -316,7 +316,9 @@ static enum gnn_status write_given(struct gnn_importer *importer, const struct g
                                    struct split_writer *w, struct gnn_err *err)
 {
     struct gnn_sorter *sorter;
-    GNN_TRY(gnn_sorter_open(&importer->output, gnn_import_budget(importer), false, &sorter, err));
+    const bool torch = files->arrays.split[0].form == GNN_SPLIT_TORCH; /* whose arrays take the other half */
+    const uint64_t budget = gnn_import_budget(importer) / (torch ? 2 : 1);
+    GNN_TRY(gnn_sorter_open(&importer->output, budget, false, &sorter, err));
     enum gnn_status status = gnn_import_split_members(importer, files, sorter, err);
     GNN_NEXT(status, gnn_sorter_finish(sorter, err));
     GNN_NEXT(status, write_sorted(sorter, w, err));

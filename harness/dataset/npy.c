@@ -86,7 +86,8 @@ static enum gnn_status parse_shape(struct cursor *c, const char *path, struct gn
         if (good && c->at < c->end && *c->at == 'L') /* as Python 2 writes a long integer */
             c->at++;
         if (good && out->dim_count == GNN_NPY_DIMS_MAX)
-            return gnn_fail(err, GNN_EFORMAT, "%s: more than %d dimensions", path, GNN_NPY_DIMS_MAX);
+            return gnn_fail(err, GNN_EFORMAT, "%s: more than %d dimensions: numpy.squeeze(a) removes those of size 1",
+                            path, GNN_NPY_DIMS_MAX);
         if (good)
             out->shape[out->dim_count++] = size;
         (void)take(c, ",");
@@ -308,9 +309,9 @@ static enum gnn_status open_block(struct gnn_npy *npy, struct gnn_err *err)
     if (!gnn_input_seeks(npy->input))
         return gnn_fail(
             err, GNN_EFORMAT,
-            "%s: a compressed matrix in Fortran order cannot be read row by row: unpack it (`gunzip %s` for "
-            "gzip, `unzip` for .npz), or save numpy.ascontiguousarray(a)",
-            path, path);
+            "%s: a compressed matrix in Fortran order cannot be read row by row: unpack it with %s, or save "
+            "numpy.ascontiguousarray(a)",
+            path, npy->input->member != NULL ? "`unzip`" : "`gunzip`");
     if (npy->block_bytes == 0)
         npy->block_bytes = GNN_NPY_BLOCK;
     if (row_bytes > npy->block_bytes)

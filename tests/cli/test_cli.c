@@ -111,7 +111,8 @@ static const struct wrong wrongs[] = {
     {"prepare papers100m --scal 1/100", 2, "did you mean \"scale\""},
     {"prepare cora --from /nonexistent --format ogb", 2, "/nonexistent"},
     {"prepare mine --from /proc/version --out /proc/none", 2,
-     "oocgnn: --from /proc/version: --format ogb takes a directory with edge_index.npy (maybe .gz), and this is a "
+     "oocgnn: --from /proc/version: --format ogb takes a directory with edge_index.npy (maybe .gz), indptr.npy and "
+     "indices.npy, or a .npz archive of them, and this is a "
      "file; "
      "say --format snap"},
     {"prepare kron --from /nonexistent --format ogb", 2, "`--dataset kron` means the dataset that is generated"},

@@ -14,7 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -502,7 +505,7 @@ static void test_masks(void **state)
 
 static void test_split_folders(void **state)
 {
-    static const char *const places[] = {"in/split", "in/split/time", "in/val"};
+    static const char *const places[] = {"in/split", "in/splits/time", "in/val"};
     char dir[DATA_PATH], split[DATA_PATH];
     write_expected(*state);
     for (int i = 0; i < 3; i++) {
@@ -517,6 +520,15 @@ static void test_split_folders(void **state)
         }
         expect_same(*state, (struct gnn_import_source){0}, places[i]);
     }
+    struct zip_file zip;
+    write_edges(folder(*state, "in", dir));
+    write_nodes(dir);
+    zip_file_open(&zip, dir, "split_idx.npz", false, false);
+    zip_file_add_npy(&zip, "train.npy", "<i8", "(20,)", train, sizeof train);
+    zip_file_add_npy(&zip, "valid.npy", "<i8", "(10,)", valid, sizeof valid);
+    zip_file_add_npy(&zip, "test.npy", "<i8", "(10,)", test, sizeof test);
+    zip_file_close(&zip);
+    expect_same(*state, (struct gnn_import_source){0}, "split_idx.npz");
     write_edges(folder(*state, "in", dir));
     write_nodes(dir);
     write_csv_splits(folder(*state, "in/split/time", split));
@@ -593,6 +605,75 @@ static void test_forms_of_features(void **state)
     expect_error(*state, (struct gnn_import_source){0}, "of gzip data cannot unpack to more than");
 }
 
+/* ---- the memory limit ---- */
+
+enum { LARGE_NODES = 20000, LARGE_DIM = 400, LARGE_EDGES = 1000000, LIMIT = 8 << 20 };
+
+/* 32 MB of features column by column, and CSC lists whose sorted keys take 8 MB. */
+static void write_large(const char *dir)
+{
+    char all[32];
+    float *const wide = malloc((size_t)LARGE_NODES * LARGE_DIM * sizeof *wide);
+    int32_t *const ids = malloc(LARGE_EDGES * sizeof *ids);
+    int64_t *const offsets = malloc((LARGE_NODES + 1) * sizeof *offsets);
+    assert_true(wide != NULL && ids != NULL && offsets != NULL);
+    for (int i = 0; i < LARGE_NODES * LARGE_DIM; i++)
+        wide[i] = (float)(i % LARGE_NODES * 7 + i / LARGE_NODES);
+    for (int e = 0; e < LARGE_EDGES; e++)
+        ids[e] = (int32_t)((int64_t)e * 7919 % LARGE_NODES);
+    for (int v = 0; v <= LARGE_NODES; v++)
+        offsets[v] = (int64_t)v * (LARGE_EDGES / LARGE_NODES);
+    (void)snprintf(all, sizeof all, "(%d, %d)", LARGE_NODES, LARGE_DIM);
+    data_write_npy_fortran(dir, "node_feat.npy", "<f4", all, wide, (size_t)LARGE_NODES * LARGE_DIM * sizeof *wide);
+    (void)snprintf(all, sizeof all, "(%d,)", LARGE_EDGES);
+    data_write_npy(dir, "indices.npy", "<i4", all, ids, LARGE_EDGES * sizeof *ids);
+    (void)snprintf(all, sizeof all, "(%d,)", LARGE_NODES + 1);
+    data_write_npy(dir, "indptr.npy", "<i8", all, offsets, (LARGE_NODES + 1) * sizeof *offsets);
+    free(wide);
+    free(ids);
+    free(offsets);
+}
+
+/* Returns the peak resident memory in KiB of a child that imports in/, or plain/. */
+static long peak_kib(const char *root, const char *from)
+{
+    struct rusage usage;
+    int status;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        char out[DATA_PATH];
+        struct gnn_err err;
+        struct gnn_import_options options = defaults();
+        options.memory_bytes = LIMIT;
+        options.classes = strcmp(from, "plain") == 0 ? 0 : 4;
+        (void)snprintf(out, sizeof out, "out-%s", from);
+        _exit(import(root, out, (struct gnn_import_source){.from = from}, &options, &err) == GNN_OK ? 0 : 1);
+    }
+    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
+    assert_int_equal(status, 0);
+    return usage.ru_maxrss;
+}
+
+static void test_memory_limit(void **state)
+{
+    char dir[DATA_PATH], out[DATA_PATH];
+    size_t len;
+    write_expected(*state);
+    const long floor_kib = peak_kib(*state, "plain");
+    write_large(folder(*state, "in", dir));
+    const long large_kib = peak_kib(*state, "in");
+    print_message("peak KiB: small graph %ld, large %ld\n", floor_kib, large_kib);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* whose shadow memory is not ours */
+    assert_true(large_kib - floor_kib < LIMIT >> 10);
+#endif
+    float *const rows = (float *)(void *)data_read(data_path(out, *state, "out-in"), "features-d400", &len);
+    assert_int_equal(len, (size_t)LARGE_NODES * LARGE_DIM * sizeof *rows);
+    for (int v = 0; v < LARGE_NODES; v += 37)
+        for (int d = 0; d < LARGE_DIM; d += 7)
+            assert_true(rows[v * LARGE_DIM + d] == (float)(v * 7 + d));
+    free(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,6 +690,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_several_folders, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_ignored_parts, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_forms_of_features, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_limit, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests_name("find_arrays", tests, NULL, NULL);
 }
