@@ -478,6 +478,7 @@ static void test_masks(void **state)
         write_splits(dir);
         for (int v = 0; v < NODES; v++) {
             rows[v] = columns[3 * v] = train_mask[v];
+            rows[NODES + v] = columns[3 * v + 1] = 1 - train_mask[v];
             numbers[v] = train_mask[v];
         }
         char path[DATA_PATH];

@@ -103,6 +103,7 @@ static void save(const char *dir, const struct text *pickle)
     zip_file_add(&zip, "split/byteorder", "little", 6);
     zip_file_add(&zip, "split/data/0", numbers, sizeof numbers);
     zip_file_add(&zip, "split/data/1", "\1\0\0\1", 4);
+    zip_file_add(&zip, "split/data/2", (const char[64]){[62] = 5, [63] = -6}, 64);
     zip_file_close(&zip);
 }
 
@@ -188,6 +189,23 @@ static void test_protocol_4(void **state)
     expect(*state, "valid", NULL, numbers + 4, 1);
 }
 
+/* Whole numbers of a stated length: 64 and 62 have no sign in their only byte. */
+static void test_long_numbers(void **state)
+{
+    static const int64_t last[] = {5, -6};
+    struct text t = {.len = 0};
+    ADD(&t, "\x80\x02}");
+    add_word(&t, "train");
+    ADD(&t, "ctorch._utils\n_rebuild_tensor_v2\n((");
+    add_word(&t, "storage");
+    ADD(&t, "ctorch\nCharStorage\n");
+    add_word(&t, "2");
+    add_word(&t, "cpu");
+    ADD(&t, "\x8a\x01\x40tQ\x8a\x02\x3e\x00K\x02\x85K\x01\x85\x89NtRs.");
+    save(*state, &t);
+    expect(*state, "train", NULL, last, 2);
+}
+
 static void test_others(void **state)
 {
     struct gnn_torch_array array;
@@ -260,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tensors, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_arrays, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_protocol_4, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_long_numbers, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_others, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_damage, data_set_up, data_tear_down),
     };
