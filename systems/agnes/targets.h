@@ -46,15 +46,15 @@ static inline const uint32_t *agnes_targets_positions(const struct agnes_targets
 GNN_MUST_CHECK enum gnn_status agnes_targets_reserve(struct agnes_targets *targets, uint32_t fanout,
                                                      struct gnn_err *err);
 
-/* Adds, to targets [first, end) of one mini-batch, the neighbours of their nodes. Row p of the block that was sampled
- * is col[row_start[p] .. row_start[p + 1]). marks has a word for each node of the mini-batch, zeroed once; *stamp is the
- * last value in it. Returns the number of neighbours that were looked at. */
+/* Adds, to targets [first, end) of one mini-batch, the neighbours of their nodes. Row p of the sampled block is
+ * col[row_start[p] .. row_start[p + 1]). marks has a word for each node of the mini-batch. It is zeroed once, and
+ * *stamp is the last value in it. Returns the number of neighbours that were looked at. */
 uint64_t agnes_targets_grow(struct agnes_targets *targets, uint64_t first, uint64_t end, const uint32_t *row_start,
                             const uint32_t *col, uint32_t *marks, uint32_t *stamp);
 
 void agnes_targets_turn(struct agnes_targets *targets); /* the grown positions become the current ones */
 
-/* Returns the bytes for so many targets of so many positions each, for plans. */
+/* Returns the bytes that targets with `positions` positions each take, for plans. */
 uint64_t agnes_targets_bytes(uint64_t targets, uint64_t positions);
 
 #endif
