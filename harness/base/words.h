@@ -44,4 +44,14 @@ static inline void gnn_words_split(struct gnn_words *words, char *text, const ch
         gnn_words_add(words, word);
 }
 
+/* Cuts the next word of a list with blanks or commas off *rest. Returns NULL at the end. */
+static inline char *gnn_next_word(char **rest)
+{
+    char *word;
+    do
+        word = strsep(rest, ", ");
+    while (word != NULL && word[0] == '\0');
+    return word;
+}
+
 #endif

@@ -3,12 +3,13 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
 #include "harness/base/plain_text.h"
+#include "harness/base/words.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/outputs.h"
 #include "harness/cli/plot_ratios.h"
-#include "harness/cli/where.h"
 #include "harness/cli/plot_runs.h"
+#include "harness/cli/where.h"
 #include "harness/figure/show.h"
 #include "harness/record/summary.h"
 
@@ -165,9 +166,8 @@ static enum gnn_status check_keys(const char *what, const char *list, struct gnn
     char text[GNN_TEXT_MAX];
     char *rest = text;
     (void)snprintf(text, sizeof text, "%s", list);
-    for (char *key = strsep(&rest, ", "); key != NULL; key = strsep(&rest, ", "))
-        if (key[0] != '\0')
-            GNN_TRY(gnn_where_check_key(what, key, err));
+    for (char *key = gnn_next_word(&rest); key != NULL; key = gnn_next_word(&rest))
+        GNN_TRY(gnn_where_check_key(what, key, err));
     return GNN_OK;
 }
 

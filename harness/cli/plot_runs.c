@@ -4,6 +4,7 @@
 #include "harness/base/near_miss.h"
 #include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/base/words.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/order.h"
 #include "harness/figure/values.h"
@@ -46,9 +47,7 @@ static enum gnn_status add_keys(const char *list, struct key *keys, uint32_t *co
     char text[GNN_FIGURE_LINE];
     char *rest = text;
     (void)snprintf(text, sizeof text, "%s", list);
-    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
-        if (name[0] == '\0')
-            continue;
+    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest)) {
         if (*count == max || strlen(name) >= GNN_NAME_MAX)
             return gnn_fail(err, GNN_EUSAGE, "%s: a picture has at most %d facets and %d options in --series", name,
                             GNN_AXES_MAX - 1, PARTS_MAX);
@@ -81,9 +80,8 @@ static enum gnn_status read_request(struct making *m, struct gnn_err *err)
     GNN_TRY(add_keys(m->request->facets, m->keys, &m->axis_count, GNN_AXES_MAX, err));
     GNN_TRY(add_keys(m->request->series, m->parts, &m->part_count, PARTS_MAX, err));
     (void)snprintf(text, sizeof text, "%s", m->request->y);
-    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", "))
-        if (name[0] != '\0')
-            GNN_TRY(add_metric(m->figure, name, err));
+    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest))
+        GNN_TRY(add_metric(m->figure, name, err));
     if (m->part_count > 0 && m->figure->metric_count > 0)
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE, "--series and --y must not be empty; --series system --y epoch_s is an example");
@@ -170,9 +168,8 @@ static bool value_of(const struct making *m, uint32_t run, uint32_t key, char te
 static enum gnn_status add_value(struct key *key, const char *value, double rank, struct gnn_err *err)
 {
     struct gnn_axis *const axis = &key->axis;
-    for (uint32_t i = 0; i < axis->count; i++)
-        if (strcmp(axis->values[i], value) == 0)
-            return GNN_OK;
+    if (gnn_axis_find(axis, value) < axis->count)
+        return GNN_OK;
     if (axis->count == GNN_AXIS_VALUES_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s has more than %d values. Choose runs with --where 'OPTION=A|B'.",
                         axis->key[0] != '\0' ? axis->key : "--series", GNN_AXIS_VALUES_MAX);
@@ -213,10 +210,9 @@ static uint32_t place_on(const struct making *m, uint32_t run, uint32_t key)
     char text[GNN_AXIS_VALUE_BYTES];
     const struct gnn_axis *const axis = &m->keys[key].axis;
     double rank;
-    uint32_t at = 0;
     (void)value_of(m, run, key, text, &rank);
-    while (at + 1 < axis->count && strcmp(axis->values[at], text) != 0)
-        at++;
+    const uint32_t at = gnn_axis_find(axis, text);
+    assert(at < axis->count);
     return at;
 }
 

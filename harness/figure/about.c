@@ -14,18 +14,9 @@ static const struct {
     const char *key;
     size_t offset;
 } about_keys[] = {
-#define ABOUT(field)                                                                                                   \
-    {                                                                                                                  \
-#field, offsetof(struct gnn_figure_about, field)                                                               \
-    }
-    ABOUT(paper),       ABOUT(place),       ABOUT(title),          ABOUT(chart),    ABOUT(x),
-    ABOUT(x_keys),      ABOUT(published_x), ABOUT(facets),         ABOUT(y),        ABOUT(x_label),
-    ABOUT(y_label),     ABOUT(log),         ABOUT(published),      ABOUT(note),     ABOUT(missing),
-    ABOUT(own_axis),    ABOUT(scale),       ABOUT(scaled),         ABOUT(target),   ABOUT(minutes),
-    ABOUT(measured_by), ABOUT(import),      ABOUT(published_also), ABOUT(layout),   ABOUT(rows),
-    ABOUT(order),       ABOUT(over),        ABOUT(average),        ABOUT(relative), ABOUT(paper_id),
-    ABOUT(scaled_root),
-#undef ABOUT
+#define KEY(name) {#name, offsetof(struct gnn_figure_about, name)},
+    GNN_FIGURE_KEYS(KEY)
+#undef KEY
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
 

@@ -34,9 +34,8 @@ static enum gnn_status each_word(const char *list, word_fn *fn, struct gnn_paper
     char text[GNN_FIGURE_LINE];
     char *rest = text;
     (void)snprintf(text, sizeof text, "%s", list);
-    for (char *word = strsep(&rest, ", "); word != NULL; word = strsep(&rest, ", "))
-        if (word[0] != '\0')
-            GNN_TRY(fn(figure, word, err));
+    for (char *word = gnn_next_word(&rest); word != NULL; word = gnn_next_word(&rest))
+        GNN_TRY(fn(figure, word, err));
     return GNN_OK;
 }
 
@@ -161,9 +160,9 @@ static enum gnn_status find_on_axis(struct gnn_paper_figure *figure, struct gnn_
                                     uint32_t *out, struct gnn_err *err)
 {
     const size_t length = strlen(value);
-    for (*out = 0; *out < axis->count; ++*out)
-        if (strcmp(axis->values[*out], value) == 0)
-            return GNN_OK;
+    *out = gnn_axis_find(axis, value);
+    if (*out < axis->count)
+        return GNN_OK;
     if (axis->count == GNN_AXIS_VALUES_MAX || length >= GNN_AXIS_VALUE_BYTES)
         return gnn_fail(err, GNN_EUSAGE, "figure %s: %s: too many or too long values", figure->id, axis->key);
     memcpy(axis->values[axis->count++], value, length + 1);
@@ -208,11 +207,11 @@ static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *s
     char names[GNN_FIGURE_LINE], text[GNN_TEXT_MAX];
     char *rest = names;
     (void)snprintf(names, sizeof names, "%s", scaled);
-    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
+    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest)) {
         uint64_t value;
         if (strcmp(name, cell->search.option) == 0)
             cell->search.divisor = divisor;
-        if (name[0] == '\0' || !is_chosen(cell, name))
+        if (!is_chosen(cell, name))
             continue;
         GNN_TRY(gnn_parse_bytes(gnn_kv_get(&cell->choices, name), &value, err));
         if (value == 0)

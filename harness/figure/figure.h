@@ -86,17 +86,19 @@ extern const char *const gnn_figure_charts[];
 /* Keys of a section that the figure itself uses; they are not options of the run. */
 #define GNN_FIGURE_OWN_KEYS "published", "at", "trains", "import"
 
+/* clang-format off */
+/* Every key of [figure], as KEY(name). */
+#define GNN_FIGURE_KEYS(KEY)                                                                                           \
+    KEY(paper) KEY(place) KEY(title) KEY(chart) KEY(x) KEY(x_keys) KEY(facets) KEY(y) KEY(x_label) KEY(y_label)        \
+    KEY(log) KEY(own_axis) KEY(published) KEY(published_x) KEY(published_also) KEY(paper_id) KEY(relative) KEY(note)   \
+    KEY(missing) KEY(scale) KEY(scaled) KEY(scaled_root) KEY(target) KEY(minutes) KEY(measured_by) KEY(import)         \
+    KEY(layout) KEY(rows) KEY(order) KEY(over) KEY(average)
+/* clang-format on */
+
 struct gnn_figure_about {
-    char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
-    char x[GNN_FIGURE_LINE], x_keys[GNN_FIGURE_LINE], facets[GNN_FIGURE_LINE], y[GNN_FIGURE_LINE];
-    char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE], own_axis[GNN_FIGURE_LINE];
-    char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], published_also[GNN_FIGURE_LINE];
-    char paper_id[GNN_FIGURE_LINE], relative[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
-    char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], scaled_root[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
-    char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
-    char import[GNN_FIGURE_LINE];
-    char layout[GNN_FIGURE_LINE], rows[GNN_FIGURE_LINE], order[GNN_FIGURE_LINE];
-    char over[GNN_FIGURE_LINE], average[GNN_FIGURE_LINE];
+#define KEY(name) char name[GNN_FIGURE_LINE];
+    GNN_FIGURE_KEYS(KEY)
+#undef KEY
 };
 
 struct gnn_figure_series {

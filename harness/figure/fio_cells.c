@@ -63,9 +63,8 @@ void gnn_fio_cell_set_up(const struct gnn_paper_figure *figure, const struct gnn
     char names[GNN_FIGURE_LINE];
     char *rest = names;
     (void)snprintf(names, sizeof names, "%s", figure->about.scaled);
-    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", "))
-        if (name[0] != '\0')
-            GNN_NEXT(status, divide(cell, name, figure->scale_divisor, &cause));
+    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest))
+        GNN_NEXT(status, divide(cell, name, figure->scale_divisor, &cause));
     GNN_NEXT(status, settle_size(cell, &cause));
     (void)snprintf(cell->config.db, sizeof cell->config.db, "%s", setup->db);
     (void)snprintf(cell->config.data_dir, sizeof cell->config.data_dir, "%s", setup->data_dir);

@@ -93,6 +93,14 @@ static uint32_t free_of(const struct reckoning *r, int at)
     return goes_along(node->kind) ? set & ~ALONG_X : set;
 }
 
+uint32_t gnn_axis_find(const struct gnn_axis *axis, const char *value)
+{
+    uint32_t at = 0;
+    while (at < axis->count && strcmp(axis->values[at], value) != 0)
+        at++;
+    return at;
+}
+
 bool gnn_axes_advance(const struct gnn_axis *axes, uint32_t count, uint32_t set, uint32_t *at)
 {
     for (uint32_t a = count; a-- > 0;) {

@@ -51,6 +51,9 @@ struct gnn_axis {
     char values[GNN_AXIS_VALUES_MAX][GNN_AXIS_VALUE_BYTES];
 };
 
+/* Returns the place of a value on an axis, or its count of values if it has no such value. */
+uint32_t gnn_axis_find(const struct gnn_axis *axis, const char *value);
+
 /* Advances `at` to the next combination of the axes in `set` (1 << axis); the last one changes fastest. Returns false
  * after the last combination, with the first one. */
 bool gnn_axes_advance(const struct gnn_axis *axes, uint32_t count, uint32_t set, uint32_t *at);

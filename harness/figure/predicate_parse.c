@@ -99,9 +99,9 @@ static enum gnn_status find_axis(const struct parser *p, const char *key, uint32
 static enum gnn_status find_on_axis(const struct parser *p, const struct gnn_axis *axis, const char *value,
                                     uint32_t *out)
 {
-    for (*out = 0; *out < axis->count; ++*out)
-        if (strcmp(axis->values[*out], value) == 0)
-            return GNN_OK;
+    *out = gnn_axis_find(axis, value);
+    if (*out < axis->count)
+        return GNN_OK;
     return gnn_fail(p->err, GNN_ENOENT, "\"%s\": %s takes no value %s in this figure", p->text, axis->key, value);
 }
 

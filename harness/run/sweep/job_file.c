@@ -3,6 +3,7 @@
 
 #include "harness/base/grow.h"
 #include "harness/base/ini.h"
+#include "harness/base/words.h"
 #include "harness/run/machine.h"
 #include "harness/run/preset.h"
 #include "harness/run/sweep/grid.h"
@@ -31,18 +32,10 @@ struct reading {
     uint32_t key_count;
 };
 
-static bool is_word_of(const char *const *words, const char *word)
-{
-    for (; words != NULL && *words != NULL; words++)
-        if (strcmp(*words, word) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the key is none of the run's. */
 static bool is_only_kept(const struct reading *r, const char *name)
 {
-    return is_word_of(r->options->other_keys, name) ||
+    return (r->options->other_keys != NULL && gnn_list_has(r->options->other_keys, name)) ||
            (r->options->variants != NULL && strcmp(name, GNN_JOB_VARIANT) == 0);
 }
 
@@ -91,10 +84,8 @@ static enum gnn_status each_included(struct reading *r, const struct gnn_ini *fr
         return gnn_fail(err, GNN_EUSAGE, "%s:%u: include: deeper than %d files: does a file include itself?",
                         gnn_ini_name(from), entry->line, DEPTH_MAX);
     (void)snprintf(names, sizeof names, "%s", entry->value); /* lines are shorter */
-    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
+    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest)) {
         struct gnn_ini *included;
-        if (name[0] == '\0')
-            continue;
         GNN_TRY(open_included(r, from, entry->line, name, &included, err));
         GNN_TRY(fn(r, included, depth + 1, err));
     }
@@ -108,13 +99,20 @@ static bool is_include(const struct gnn_ini_entry *entry)
 
 /* ---- the keys of a case ---- */
 
+/* Returns the number of the case's key, or key_count if it has none of this name. */
+static uint32_t find_key(const struct reading *r, const char *name)
+{
+    uint32_t at = 0;
+    while (at < r->key_count && strcmp(r->keys[at].name, name) != 0)
+        at++;
+    return at;
+}
+
 static enum gnn_status put_key(struct reading *r, const char *name, const char *value, const char *file, uint32_t line,
                                struct gnn_err *err)
 {
     struct gnn_err cause = {0};
-    uint32_t at = 0;
-    while (at < r->key_count && strcmp(r->keys[at].name, name) != 0)
-        at++;
+    const uint32_t at = find_key(r, name);
     if (at == KEYS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s: a case has more than %d keys", r->path, KEYS_MAX);
     struct key *const key = &r->keys[at];
@@ -160,29 +158,16 @@ static enum gnn_status collect(struct reading *r, const struct gnn_ini *ini, con
 
 static void take_out(struct reading *r, const char *name)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < r->key_count; i++)
-        if (strcmp(r->keys[i].name, name) != 0) {
-            if (kept != i)
-                r->keys[kept] = r->keys[i];
-            kept++;
-        }
-    r->key_count = kept;
-}
-
-static bool has_key(const struct reading *r, const char *name)
-{
-    for (uint32_t i = 0; i < r->key_count; i++)
-        if (strcmp(r->keys[i].name, name) == 0)
-            return true;
-    return false;
+    const uint32_t at = find_key(r, name);
+    if (at < r->key_count)
+        memmove(&r->keys[at], &r->keys[at + 1], (--r->key_count - at) * sizeof *r->keys);
 }
 
 static enum gnn_status override(struct reading *r, struct gnn_err *err)
 {
     const struct gnn_kv_list *const overrides = r->options->overrides;
     const char *const keeps = r->options->keeps_scale;
-    const bool keeps_scale = keeps != NULL && has_key(r, keeps) && has_key(r, "scale");
+    const bool keeps_scale = keeps != NULL && find_key(r, keeps) < r->key_count && find_key(r, "scale") < r->key_count;
     for (uint32_t i = 0; overrides != NULL && i < overrides->count; i++) {
         if (keeps_scale && strcmp(overrides->items[i].key, "scale") == 0)
             continue;
@@ -222,27 +207,24 @@ static enum gnn_status set_search(const struct reading *r, const char *name, con
     GNN_TRY(gnn_search_read(name, value, &cell->search, err));
     if (cell->search.values[0] == '\0')
         cell->config.memory_bytes = cell->search.most_bytes;
-    for (uint32_t i = 0; i < r->key_count; i++) {
-        if (strcmp(r->keys[i].name, cell->search.option) != 0 || strcmp(name, r->keys[i].name) == 0)
-            continue;
-        if (r->keys[i].file != NULL)
-            return gnn_fail(err, GNN_EUSAGE, "the case also sets %s, which is searched; remove one of the two",
-                            cell->search.option);
-        cell->search = (struct gnn_search){.option = ""};
+    const uint32_t at = find_key(r, cell->search.option);
+    if (at == r->key_count || strcmp(name, cell->search.option) == 0)
         return GNN_OK;
-    }
+    if (r->keys[at].file != NULL)
+        return gnn_fail(err, GNN_EUSAGE, "the case also sets %s, which is searched; remove one of the two",
+                        cell->search.option);
+    cell->search = (struct gnn_search){.option = ""};
     return GNN_OK;
 }
 
 /* In a case with both worlds, a profile, its changes and costs are those of the simulated runs. */
 static void leave_out_profile(const struct reading *r, struct gnn_run_config *config)
 {
-    for (uint32_t i = 0; i < r->key_count; i++)
-        if (strcmp(r->keys[i].name, "world") == 0 && r->keys[i].values.count > 1 &&
-            config->world == GNN_WORLD_MEASURED) {
-            config->profile[0] = config->profile_set[0] = '\0';
-            memcpy(config->costs, "ideal", sizeof "ideal");
-        }
+    const uint32_t at = find_key(r, "world");
+    if (at == r->key_count || r->keys[at].values.count == 1 || config->world != GNN_WORLD_MEASURED)
+        return;
+    config->profile[0] = config->profile_set[0] = '\0';
+    memcpy(config->costs, "ideal", sizeof "ideal");
 }
 
 /* Scale before preset before the rest: the order that the command line gives them too. */
@@ -316,7 +298,7 @@ static enum gnn_status expand_case(struct reading *r, const struct gnn_ini *ini,
     GNN_TRY(collect(r, r->files[0], gnn_ini_global(r->files[0]), 0, err));
     GNN_TRY(collect(r, ini, section, 0, err));
     GNN_TRY(override(r, err));
-    if (r->options->pass_without_system && !has_key(r, "system"))
+    if (r->options->pass_without_system && find_key(r, "system") == r->key_count)
         return GNN_OK;
     if (variant != NULL)
         GNN_TRY(overlay(r, variant, err));
@@ -351,7 +333,8 @@ static enum gnn_status expand_file(struct reading *r, const struct gnn_ini *ini,
         if (is_include(&global->entries[i]))
             GNN_TRY(each_included(r, ini, &global->entries[i], depth, expand_file, err));
     for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
-        if (!is_word_of(r->options->other_sections, gnn_ini_section(ini, i)->name))
+        if (r->options->other_sections == NULL ||
+            !gnn_list_has(r->options->other_sections, gnn_ini_section(ini, i)->name))
             GNN_TRY(expand_section(r, ini, gnn_ini_section(ini, i), err));
     return GNN_OK;
 }
