@@ -175,7 +175,7 @@ static void print_json(const struct gnn_run_record *runs, uint32_t count, FILE *
 static void print_page(const struct gnn_run_record *runs, uint32_t count, FILE *out)
 {
     struct gnn_err err = {0};
-    must(gnn_page_data(runs, count, "revision", out, &err), &err);
+    must(gnn_page_data(runs, count, "revision", gnn_system_place, out, &err), &err);
 }
 
 /* The run stays valid, and its time stays. */
