@@ -37,6 +37,8 @@ static const struct gnn_option figure_table[] = {
     OPTION("all", BOOL, all, "no",
            .help = "Make every figure that can be made; figures whose file measures this machine are run only with "
                    "--world measured or by their name"),
+    OPTION("papers", BOOL, papers, "no",
+           .help = "Make or list figures of papers only, not our own (with --all or --list)"),
     OPTION("check", BOOL, check, "no",
            .help = "Run and draw nothing: check the papers' findings against the recorded runs; with --all, print a "
                    "summary"),
@@ -178,6 +180,8 @@ static enum gnn_status do_all(struct gnn_figures *f, int *exit_status, struct gn
     GNN_TRY(gnn_db_check_name(f->config.db, err));
     if (strcmp(f->config.scale, OF_THE_FIGURE) != 0)
         GNN_TRY(take_scale(f, err));
+    if (f->config.papers && !f->config.list && !f->config.all)
+        return gnn_fail(err, GNN_EUSAGE, "figure: --papers selects figures of --all or --list; add one of the two");
     if (f->wanted_count > 0 && (f->config.list || f->config.all))
         return gnn_fail(err, GNN_EUSAGE, "figure: %s and --%s: the one or the other", f->wanted[0],
                         f->config.list ? "list" : "all");

@@ -7,6 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NULL: there are no published values of this paper. */
+static const char *find_published(const char *paper, char *path, size_t path_bytes)
+{
+    struct gnn_data_dirs dirs;
+    gnn_published_dirs(&dirs);
+    return paper[0] != '\0' ? gnn_data_file_find(dirs.dirs, paper, ".csv", path, path_bytes) : NULL;
+}
+
+/* Returns whether the figure has the name of one of a paper with published values: "PAPER-fig8". */
+static bool is_of_paper(const struct gnn_figure_file *found)
+{
+    char path[GNN_FIGURE_PATH_BYTES];
+    const char *const paper = found->about.paper;
+    const size_t length = strlen(paper);
+    return strncmp(found->id, paper, length) == 0 && found->id[length] == '-' &&
+           find_published(paper, path, sizeof path) != NULL;
+}
+
 static void note_file(void *ctx, const char *path, const char *name)
 {
     struct gnn_figures *const f = ctx;
@@ -18,7 +36,7 @@ static void note_file(void *ctx, const char *path, const char *name)
     struct gnn_figure_file *const found = &f->found[f->found_count];
     (void)snprintf(found->id, sizeof found->id, "%s", name);
     (void)snprintf(found->path, sizeof found->path, "%s", path);
-    if (gnn_figure_about(path, &found->about, &f->err) == GNN_OK)
+    if (gnn_figure_about(path, &found->about, &f->err) == GNN_OK && (!f->config.papers || is_of_paper(found)))
         f->found_count++;
 }
 
@@ -76,14 +94,6 @@ enum gnn_status gnn_figure_file_find(struct gnn_figures *f, const char *id, stru
     }
     return gnn_fail(err, GNN_EUSAGE, "no figure \"%s\"; `oocgnn figure --list` has them, ./%s.ini names a file%s", id,
                     id, gnn_near_miss_text(&near));
-}
-
-/* NULL: there are no published values of this paper. */
-static const char *find_published(const char *paper, char *path, size_t path_bytes)
-{
-    struct gnn_data_dirs dirs;
-    gnn_published_dirs(&dirs);
-    return paper[0] != '\0' ? gnn_data_file_find(dirs.dirs, paper, ".csv", path, path_bytes) : NULL;
 }
 
 enum gnn_status gnn_figure_file_open(const struct gnn_figures *f, const struct gnn_figure_file *found,

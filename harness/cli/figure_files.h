@@ -13,7 +13,7 @@
 enum { GNN_FIGURE_IDS_MAX = 128, GNN_FIGURE_PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX };
 
 struct gnn_figure_config {
-    bool list, all, check, run, any_build, sensitivity;
+    bool list, all, papers, check, run, any_build, sensitivity;
     enum gnn_world_kind world;
     uint32_t repeat, jobs;
     char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], variants[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX],

@@ -601,6 +601,12 @@ static void the_trees_own_are_summed_up(void **state)
         process_shell("%s figure --all --check --db %s --out %s/out", process_program(), p->db, p->dir);
     process_expect_all(&r, 0, PARTS("| ringsampler-table1 | 0 of "));
     process_free(&r);
+    r = process_shell("%s figure --list --papers --db %s", process_program(), p->db);
+    process_expect_all(&r, 0, PARTS("gnndrive-fig8 ", "mariusgnn-table8 ", "gnndrive-figB1a "));
+    assert_null(strstr(r.out, "presort-caps"));
+    assert_null(strstr(r.out, "links ")); /* a table of a paper on another graph */
+    process_free(&r);
+    figure_expect(p, "--papers tiny-fig1", 2, PARTS("--papers selects figures of --all or --list; add one of the two"));
 }
 
 int main(void)
