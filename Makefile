@@ -7,6 +7,8 @@
 #   make bench           speed against fio and the machine's SGEMM peak
 #   make agree           the same runs on this machine and simulated with its profile: figures under build/gcc/agree;
 #                        AGREE= passes options of `oocgnn figure`
+#   make figures         every figure: runs of two costs, Papers100M at scale 1, and the data of results/; about five hours,
+#                        repeat it to continue; FIGURES= directory of database and pictures, JOBS= runs at a time
 #   make faults          random failures in simulated runs of every system: N= runs, SEED= of the first, JOBS= processes
 #   make kills           runs of every system killed at random moments: N= kills, SEED= of the first
 #   make fuzz            libFuzzer over every parser, T= seconds each, TARGETS= some of tests/fuzz/corpus, JOBS= at a time
@@ -94,7 +96,7 @@ STAND_IN := $(BUILD)/tests/support/stand_in_cuda.so
 # What sums between several of it, in NCCL's place.
 STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 
-.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm test-bare bench bench-peers agree test-gpu bench-gpu gpu-bundle install format lint lint-c
+.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm test-bare bench bench-peers agree figures test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
@@ -318,6 +320,21 @@ agree:
 	    $(BIN) calibrate --device $(dir $(abspath $(DATA)))
 	@$(BIN) figure agree agree-sampling agree-readahead --data $(DATA) --db $(BUILD)/agree.db --out $(BUILD)/agree $(AGREE)
 	@! grep -l 'DOES NOT HOLD' $(BUILD)/agree/agree*.md
+
+# Budget on two cores: docs/figures.md. A command that fails does not keep the others from running.
+FIGURES ?= build/figures
+FIGURE = $(BIN) figure --jobs $(JOBS) --db $(FIGURES)/figures.db --data $(DATA) --out $(FIGURES) \
+         --ratios results/data/ratios.csv --findings results/data/findings.csv
+figures: JOBS = 2
+figures:
+	@scripts/setup.sh build bench
+	@$(MAKE) --no-print-directory -s -j2 all
+	@mkdir -p $(FIGURES)
+	-@$(FIGURE) --all --method simulated
+	-@$(FIGURE) --all --papers --variants ideal --method simulated
+	@$(FIGURE) gnndrive-fig8 --scale 1 --fix dataset=papers100m --fix dim=128 --variants node-order \
+	    --method 'simulated scale 1'
+	@$(FIGURE) --all --check --method simulated
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn
