@@ -186,6 +186,28 @@ static void every_system_profits_in_the_simulated_world(void **state)
         }
 }
 
+/* A sweep adds the rows that a run lacks, estimates their bytes before, and finds the record again. */
+static void a_sweep_prepares_the_rows(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const program = process_program(), *const dir = t->dir;
+    process_expect(process_shell("printf '[global]\\ndata = %s/swept\\ndb = %s/swept.db\\nworld = measured\\ndataset = "
+                                 "papers100m\\nscale = 1/4000\\ndim = 512\\ncold = no\\nbatch = 32\\nfanout = 5,5\\n"
+                                 "[a]\\nsystem = pygplus\\nfeature-type = f16\\n' >%s/job.ini && "
+                                 "%s sweep %s/job.ini --dry-run 1>&2",
+                                 dir, dir, dir, program, dir),
+                   0, " 29.0 MiB", "sweep --dry-run"); /* 27 765 rows of 1 KiB and the topology */
+    process_expect(process_shell("%s sweep %s/job.ini 1>&2 && test -e %s/swept/papers100m-1_4000/features-f16-d512 && "
+                                 "! test -e %s/swept/papers100m-1_4000/features-d512",
+                                 program, dir, dir, dir),
+                   0, "is needed: preparing it", "sweep");
+    process_expect(process_shell("%s sweep %s/job.ini --resume 1>&2", program, dir), 0, "0 runs made, 1 skipped",
+                   "sweep --resume");
+    process_expect(
+        process_shell("sed -i 's/f16/f32/' %s/job.ini && %s sweep %s/job.ini --dry-run 1>&2", dir, program, dir), 0,
+        " 54.2 MiB", "sweep --dry-run of the other type"); /* rows of 2 KiB alone */
+}
+
 static void bounds_and_statistics_use_the_smaller_rows(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -221,6 +243,7 @@ int main(void)
         cmocka_unit_test(losses_and_accuracies_agree),
         cmocka_unit_test(the_device_reads_half_the_bytes),
         cmocka_unit_test(every_system_profits_in_the_simulated_world),
+        cmocka_unit_test(a_sweep_prepares_the_rows),
         cmocka_unit_test(bounds_and_statistics_use_the_smaller_rows),
     };
     return cmocka_run_group_tests_name("feature_type_cli", tests, tiny_runs_prepare, tiny_runs_tear_down);

@@ -150,6 +150,34 @@ static void test_mini_batches_are_those_of_float32(void **state)
     }
 }
 
+/* Returns the host memory that a plan counts for an evaluation. */
+static uint64_t evaluation_bytes(const struct train_graph_config *config, bool device)
+{
+    struct fixture f;
+    struct train_run run;
+    fixture_open(&f, .graph = config);
+    train_run_init(&run, f.world, "pygplus");
+    run.device = device;
+    must_run(train_run_open(&run, &f.graph), &run);
+    const uint64_t bytes = gnn_evaluate_bytes(&run.env);
+    train_run_close(&run);
+    fixture_close(&f);
+    return bytes;
+}
+
+/* Stored rows are half as large everywhere; on the host their widened copy comes on top. */
+static void test_an_evaluation_plans_for_both(void **state)
+{
+    (void)state;
+    struct train_graph_config half = usual;
+    half.feature_type = GNN_F16;
+    const uint64_t wide = evaluation_bytes(&usual, false), on_host = evaluation_bytes(&half, false);
+    const uint64_t on_device = evaluation_bytes(&half, true);
+    assert_int_equal(evaluation_bytes(&usual, true), wide);
+    assert_true(on_host > wide && wide > on_device);
+    assert_int_equal(on_host - wide, wide - on_device);
+}
+
 /* An epoch and an evaluation on one of three back-ends. */
 static void train_and_evaluate(const struct train_graph_config *config, int backend, double loss[BATCHES],
                                double *accuracy)
@@ -272,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_system_reads_the_widened_rows),
         cmocka_unit_test(test_mini_batches_are_those_of_float32),
+        cmocka_unit_test(test_an_evaluation_plans_for_both),
         cmocka_unit_test(test_rounded_float32_is_the_same),
         cmocka_unit_test(test_half_the_bytes_cross_the_bus),
     };

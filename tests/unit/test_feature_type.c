@@ -7,6 +7,7 @@
 #include "harness/dataset/read.h"
 #include "harness/dataset/synthetic.h"
 #include "harness/graph/dataset.h"
+#include "harness/run/supervisor/disturbance.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
@@ -301,6 +302,19 @@ static void test_damage_is_found(void **state)
     assert_non_null(strstr(err.message, "features-f16-d7: meta does not list it"));
 }
 
+/* The file that a run reads is watched while it runs, not the one of the other type. */
+static void test_the_file_of_the_run_is_watched(void **state)
+{
+    char dir[DATA_PATH];
+    const struct gnn_generate_options options = options_of(6, GNN_F16);
+    generate(*state, "d", "papers100m", 10000, &options, dir);
+    struct gnn_disturbance half = {0}, wide = {0};
+    gnn_disturbance_start(&half, dir, 6, GNN_F16);
+    gnn_disturbance_start(&wide, dir, 6, GNN_F32);
+    assert_int_equal(half.file_count, wide.file_count + 1);
+    assert_non_null(strstr(half.files[half.file_count - 1].path, "/features-f16-d6"));
+}
+
 /* ---- imported ---- */
 
 enum { NODES = 10, DIM = 3 };
@@ -402,6 +416,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_run_opens_the_type, data_set_up, data_tear_down),
         cmocka_unit_test(test_computed_datasets_have_the_type),
         cmocka_unit_test_setup_teardown(test_damage_is_found, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_file_of_the_run_is_watched, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_imported_halves_keep_their_bits, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_imported_floats_are_rounded_or_refused, data_set_up, data_tear_down),
     };

@@ -53,6 +53,9 @@ static void metrics_are_those_of_later_epochs(void **state)
     run.dim = 256;
     run.dataset_bytes = 1000 * 256 * 4 + 4096;
     assert_float_equal(gnn_metric_of(&run, "topology_gib") * 1024 * 1024 * 1024, 4096, 1e-3);
+    const double wide_gib = gnn_metric_of(&run, "feature_gib");
+    must(gnn_kv_set(&run.config, "feature-type", "f16", &err), &err);
+    assert_float_equal(gnn_metric_of(&run, "feature_gib"), wide_gib / 2, 1e-12);
     assert_float_equal(gnn_metric_of(&run, "before_s"), 1.5, 1e-9);
     assert_float_equal(gnn_metric_of(&run, "before_read_gib") * 1024, 35, 1e-9);
     assert_float_equal(gnn_metric_of(&run, "before_written_gib") * 1024, 3, 1e-9);
