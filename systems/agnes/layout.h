@@ -6,8 +6,8 @@
  *   order            New ID -> old ID, uint32. Absent for layout=input.
  *   index            A header of one page, then the object index table. Written last: if it exists, graph and order are
  *                    complete.
- *   features-d<dim>  Feature blocks. Block i holds rows [i r, (i + 1) r) with r = floor(Z / R); the rest of Z is
- *                    unused.
+ *   features-d<dim>  Feature blocks, or features-f16-d<dim>. Block i holds rows [i r, (i + 1) r) with r = floor(Z / R);
+ *                    the rest of Z is unused.
  *
  * Every file is written as <name>.part, synced and renamed, so a file with its final name is complete. The next
  * preparation overwrites what a crash leaves. */

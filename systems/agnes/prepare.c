@@ -4,6 +4,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
+#include "harness/storage/meta.h"
 #include "systems/agnes/agnes.h"
 
 #include <inttypes.h>
@@ -391,7 +392,7 @@ static void begin_job(const struct gnn_env *env, const struct agnes_config *conf
                         .files = files,
                         .window_bytes = window_bytes(env),
                         .row_blocks = (uint32_t)gnn_div_up(d->node_count, rows)};
-    (void)snprintf(job->features, sizeof job->features, "features-d%" PRIu32, d->dim);
+    gnn_meta_features_name(d->dim, d->feature_type, job->features, sizeof job->features);
 }
 
 static bool is_there(const struct job *job, const char *name)

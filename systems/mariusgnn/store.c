@@ -5,6 +5,7 @@
 #include "harness/base/rng.h"
 #include "harness/graph/triples.h"
 #include "harness/storage/exact.h"
+#include "harness/storage/meta.h"
 #include "harness/system/epoch.h"
 #include "harness/system/scan.h"
 #include "systems/mariusgnn/policy.h"
@@ -363,7 +364,7 @@ static void begin_job(const struct gnn_env *env, const struct marius_store_confi
                    d->dir, config->training_first ? "training" : "random", env->workload->seed, config->partitions,
                    d->digest[0] != '\0' ? d->digest : "unnamed");
     *job = (struct job){.env = env, .config = config, .store = store};
-    (void)snprintf(job->features, sizeof job->features, "features-d%" PRIu32, d->dim);
+    gnn_meta_features_name(d->dim, d->feature_type, job->features, sizeof job->features);
 }
 
 static bool is_there(const struct job *job, const char *name)

@@ -107,6 +107,11 @@ static void losses_and_accuracies_agree(void **state)
     process_expect(process_shell("%s report --db %s --last 1 1>&2", process_program(), t->db), 0, "f16 features",
                    "the caption");
     json_t *const wide = run(t, "f32", WORDS("--system", "pygplus", "--no-cold"), WORDS("--epochs", "2"));
+    json_t *const blocks = run(t, "f32", WORDS("--system", "agnes", "--no-cold"), WORDS("--epochs", "2"));
+    const double its_loss = json_real_value(json_object_get(last_epoch(blocks), "loss")); /* blocks of its own type */
+    assert_true(its_loss == json_real_value(json_object_get(last_epoch(wide), "loss")));
+    assert_true(its_loss != loss);
+    json_decref(blocks);
     const json_t *const counters = json_object_get(last_epoch(wide), "counters");
     assert_string_equal(tiny_runs_text(counters, "batch_digest"), digest);
     assert_int_equal(integer(counters, "needed_bytes") - needed, integer(counters, "sampled_nodes") * 32 * 2);
