@@ -12,6 +12,7 @@ enum gnn_edge_form {
     GNN_EDGES_COLUMNS, /* two arrays [E]: sources, targets */
     GNN_EDGES_CSC,     /* two arrays: indptr [N + 1] and indices [E]; list v of indices has the sources of v's edges */
     GNN_EDGES_CSR,     /* the same; list v of indices has the targets of v's edges */
+    GNN_EDGES_TEXT,    /* one text edge list; not for gnn_edge_arrays_open() */
 };
 
 /* Where the edges are. */

@@ -7,7 +7,7 @@
 #include "harness/dataset/edge_line.h"
 #include "harness/dataset/input.h"
 
-/* Other files of this directory read it. Only ignore_columns is set by them. */
+/* Other files of this directory read it. Only ignore_columns and stated counts are set by them. */
 struct gnn_edge_text {
     struct gnn_input *input;
     struct gnn_edge_facts facts;

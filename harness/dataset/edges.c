@@ -75,6 +75,12 @@ void gnn_edges_ignore_columns(struct gnn_edges *edges)
         edges->text->ignore_columns = true;
 }
 
+void gnn_edges_state(struct gnn_edges *edges, uint64_t count)
+{
+    if (edges->text != NULL)
+        edges->text->facts.edges = count;
+}
+
 const struct gnn_edge_text *gnn_edges_text(const struct gnn_edges *edges)
 {
     return edges->text;

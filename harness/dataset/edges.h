@@ -16,6 +16,8 @@ GNN_MUST_CHECK enum gnn_status gnn_edges_open_arrays(const struct gnn_edge_files
                                                      struct gnn_err *err);
 /* Lets the further columns of a text hold anything. */
 void gnn_edges_ignore_columns(struct gnn_edges *edges);
+/* Enters the number of edges that another file states for a text. */
+void gnn_edges_state(struct gnn_edges *edges, uint64_t count);
 void gnn_edges_close(struct gnn_edges *edges); /* accepts NULL */
 
 /* Reads the next pair; *more is false at the end. Returns GNN_EFORMAT, with the place, for an ID that is negative or

@@ -3,6 +3,7 @@
 
 #include "harness/dataset/find_places.h"
 #include "harness/dataset/find_splits.h"
+#include "harness/dataset/ogb_csv.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -154,6 +155,16 @@ static enum gnn_status describe_raw(const struct gnn_import_source *source, stru
                           "%s: every array has a header of its own: leave out --raw-dim and --raw-rows", source->from);
 }
 
+/* Tables in text, unless the options name other files or none. */
+static void find_text(const struct gnn_import_source *source, struct gnn_array_files *out)
+{
+    gnn_ogb_csv_find_nodes(out);
+    if (source->features != NULL && strcmp(source->features, "none") == 0)
+        out->feature_path[0] = '\0';
+    if (source->labels != NULL && strcmp(source->labels, "none") == 0)
+        out->label_path[0] = '\0';
+}
+
 enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, struct gnn_array_files *out,
                                      struct gnn_err *err)
 {
@@ -163,6 +174,8 @@ enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, str
     gnn_places_of(source->from, out->edges.path[0], places);
     enum gnn_status status = find_labels(&f, source, places, out);
     GNN_NEXT(status, find_features(&f, source, places, out));
+    if (status == GNN_OK && out->edges.form == GNN_EDGES_TEXT)
+        find_text(source, out);
     GNN_NEXT(status, describe_raw(source, out, err));
     GNN_NEXT(status, gnn_find_splits(source, places, out, err));
     gnn_places_close(places);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/find_edges.h"
 
+#include "harness/dataset/csv_numbers.h"
 #include "harness/dataset/find_places.h"
 #include "harness/dataset/mapped_arrays.h"
+#include "harness/dataset/ogb_csv.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,7 +80,8 @@ static bool edges_in(struct gnn_finder *f, const char *dir, struct gnn_array_fil
     bool mapped = false;
     if (f->status == GNN_OK)
         f->status = gnn_mapped_find(dir, out, &mapped, f->err);
-    return mapped || find_pair(f, dir, &out->edges) || find_in_graph_archives(f, dir, &out->edges);
+    return mapped || find_pair(f, dir, &out->edges) || find_in_graph_archives(f, dir, &out->edges) ||
+           (f->status == GNN_OK && gnn_ogb_csv_find_edges(dir, out));
 }
 
 enum gnn_status gnn_find_edges_in(const char *dir, struct gnn_array_files *out, struct gnn_err *err)
@@ -100,7 +103,7 @@ static enum gnn_status named_edges(const struct gnn_import_source *source, struc
         return out->edges.form != GNN_EDGES_NONE ? GNN_OK
                                                  : gnn_fail(err, GNN_ENOENT, "--edges %s: it has no edges", path);
     }
-    out->edges.form = GNN_EDGES_TABLE;
+    out->edges.form = gnn_csv_is_name(path) ? GNN_EDGES_TEXT : GNN_EDGES_TABLE;
     (void)snprintf(out->edges.path[0], GNN_OUTPUT_PATH, "%s", path);
     return GNN_OK;
 }

@@ -10,11 +10,13 @@
 
 #include "harness/base/log.h"
 #include "harness/base/plain_text.h"
+#include "harness/dataset/near_files.h"
 #include "harness/dataset/read.h"
 #include "harness/dataset/sorter.h"
 #include "harness/dataset/widths.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,10 @@ const struct gnn_option gnn_import_table[] = {
      .help = "Width of random features for an input without features; 0 = reject such an input"},
     {OPTION(classes), .type = GNN_OPT_U32, .unit = "classes", .def = "0", .min = 0, .max = GNN_IMPORT_CLASSES_MAX,
      .help = "Number of classes; also of random labels for an input without labels; 0 = largest label + 1"},
+    {OPTION(unlabelled), .type = GNN_OPT_F64, .unit = "label", .def = "-1", .min = -0x1p31, .max = 0x1p31,
+     .help = "Whole number that means in the labels that a node has none; -1 and NaN always mean it"},
+    {OPTION(label_column), .type = GNN_OPT_U32, .unit = "column", .def = "0", .min = 0, .max = GNN_IMPORT_CLASSES_MAX,
+     .help = "Column of labels with several per node, from 1; 0 = reject such labels"},
     {OPTION(train_fraction), .type = GNN_OPT_F64, .def = "0.01", .min = 0, .max = 1,
      .help = "Share of the nodes drawn for training, if the input has no splits"},
     {OPTION(valid_fraction), .type = GNN_OPT_F64, .def = "0.001", .min = 0, .max = 1,
@@ -215,6 +221,8 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
     if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
         return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
                         options->train_fraction + options->valid_fraction + options->test_fraction);
+    if (options->unlabelled != floor(options->unlabelled))
+        return gnn_fail(err, GNN_EUSAGE, "--unlabelled %g: labels are whole numbers", options->unlabelled);
     if (options->relabel && options->nodes != 0)
         return gnn_fail(err, GNN_EUSAGE,
                         "--nodes %" PRIu32 " and --relabel, which numbers the nodes that occur: choose "
@@ -257,6 +265,23 @@ static void tell_found(const struct gnn_importer *importer, const struct gnn_nod
         gnn_log_info("splits: %s", a->split_dir);
 }
 
+/* Names what may be a split that is absent, under another name. */
+static void tell_absent(const struct gnn_importer *importer, const struct gnn_node_files *files)
+{
+    static const char *const kinds[] = {"training", "validation", "test"};
+    static const char *const words[][6] = {
+        {"train", "mask", "split", NULL}, {"val", "dev", "mask", "split", NULL}, {"test", "mask", "split", NULL}};
+    const char *const from = importer->source->from;
+    char near[GNN_NEAR_BYTES];
+    for (int i = 0; i < GNN_FIND_SPLITS && importer->arrays != NULL && !importer->source->split_by_id; i++) {
+        if (files->arrays.split[i].form != GNN_SPLIT_NONE || (i > 0 && !files->train))
+            continue;
+        (void)gnn_near_files(from, words[i], near);
+        gnn_log_warn("%s has no file of %s nodes under a usual name%s%s", from, kinds[i],
+                     near[0] != '\0' ? "; not read: " : "", near);
+    }
+}
+
 static enum gnn_status import_knowledge_graph(struct gnn_importer *importer, struct gnn_err *err)
 {
     const struct gnn_node_files all = {.labels = true, .dense = true, .train = true};
@@ -279,6 +304,7 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
         describe(importer, files);
         tell_found(importer, files);
         tell_random(importer, files);
+        tell_absent(importer, files);
         const uint64_t row_bytes = importer->meta.dims[0] * gnn_feature_type_bytes(importer->options->feature_type) +
                                    sizeof(int32_t) + sizeof(uint64_t);
         status = gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);

@@ -2,6 +2,8 @@
 /* The edges of an import, in their order. A pipe is read once: where the edges are needed twice, it is copied. */
 #include "harness/dataset/import_edges.h"
 
+#include "harness/dataset/ogb_csv.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,24 @@ enum gnn_status gnn_import_open_edges(const struct gnn_import_source *source, bo
     if (ignore_columns)
         gnn_edges_ignore_columns(*out);
     return GNN_OK;
+}
+
+enum gnn_status gnn_import_open_found(const struct gnn_edge_files *files, bool ignore_columns, struct gnn_edges **out,
+                                      struct gnn_err *err)
+{
+    if (files->form != GNN_EDGES_TEXT)
+        return gnn_edges_open_arrays(files, out, err);
+    GNN_TRY(gnn_ogb_csv_open(files, out, err));
+    if (ignore_columns)
+        gnn_edges_ignore_columns(*out);
+    return GNN_OK;
+}
+
+static enum gnn_status open_input(const struct gnn_importer *importer, struct gnn_edges **out, struct gnn_err *err)
+{
+    const bool ignore_columns = importer->options->ignore_columns;
+    return importer->arrays != NULL ? gnn_import_open_found(&importer->arrays->edges, ignore_columns, out, err)
+                                    : gnn_import_open_edges(importer->source, ignore_columns, out, err);
 }
 
 /* A pipe that will be read again is copied. */
@@ -73,10 +93,7 @@ static enum gnn_status first_pass(struct gnn_edge_reader *r, const char *phase, 
     struct gnn_out_file *copy = NULL;
     struct gnn_ticker ticker;
     const struct gnn_importer *const importer = r->importer;
-    if (importer->arrays != NULL)
-        GNN_TRY(gnn_edges_open_arrays(&importer->arrays->edges, &edges, err));
-    else
-        GNN_TRY(gnn_import_open_edges(importer->source, importer->options->ignore_columns, &edges, err));
+    GNN_TRY(open_input(importer, &edges, err));
     gnn_ticker_start(&ticker, r->importer->job, phase, gnn_edges_unit(edges), gnn_edges_total(edges));
     enum gnn_status status = GNN_OK;
     r->copied = again && is_pipe(r->importer->source->from);

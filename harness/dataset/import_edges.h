@@ -23,6 +23,10 @@ struct gnn_edge_reader {
 GNN_MUST_CHECK enum gnn_status gnn_import_open_edges(const struct gnn_import_source *source, bool ignore_columns,
                                                      struct gnn_edges **out, struct gnn_err *err);
 
+/* Opens edges of a directory: arrays, or a text. */
+GNN_MUST_CHECK enum gnn_status gnn_import_open_found(const struct gnn_edge_files *files, bool ignore_columns,
+                                                     struct gnn_edges **out, struct gnn_err *err);
+
 /* Makes one pass over the edges. again: another pass follows. Fills the report of the importer with what a text
  * states. Returns errors of reading and of visit. */
 GNN_MUST_CHECK enum gnn_status gnn_import_each_edge(struct gnn_edge_reader *reader, const char *phase, bool again,

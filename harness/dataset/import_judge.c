@@ -43,10 +43,10 @@ static void judge_lines(const struct gnn_edge_report *r)
     if (!r->text || r->facts.matrix || stated == GNN_UNSTATED || stated == r->lines)
         return;
     if (r->lines > stated)
-        gnn_log_warn("%s: its header states %" PRIu64 " edges, and it has %" PRIu64 "%s", r->path, stated, r->lines,
+        gnn_log_warn("%s: %" PRIu64 " edges are stated, and it has %" PRIu64 "%s", r->path, stated, r->lines,
                      r->lines == 2 * stated ? ": it stores each edge in both directions, or twice" : "");
     else
-        gnn_log_warn("%s: its header states %" PRIu64 " edges, and it has %" PRIu64
+        gnn_log_warn("%s: %" PRIu64 " edges are stated, and it has %" PRIu64
                      ": it may be incomplete; compare its size with the publisher's%s",
                      r->path, stated, r->lines,
                      stated == 2 * r->lines ? " (the header may also count both directions)" : "");
@@ -150,6 +150,10 @@ static void judge_directions(const struct gnn_importer *importer)
         gnn_log_warn("%s: its header states an undirected graph, and each edge is stored in one direction: "
                      "--add-reverse also stores the other",
                      from);
+    if (r->text && importer->source->format == GNN_IMPORT_OGB && r->directions != 0 && !o->add_reverse)
+        gnn_log_info("%s stores each edge in one direction. OGB's loader adds the reverse edges of ogbn-products and "
+                     "ogbn-proteins: --add-reverse stores them, too",
+                     r->path);
     if (o->drop_duplicates || repeated < repeats_expected || (!r->text && !o->add_reverse))
         return;
     if (o->add_reverse && r->directions == 0)

@@ -16,8 +16,8 @@ enum { FORMATS = GNN_IMPORT_TRIPLES + 1 };
 const char *const gnn_import_formats[] = {"ogb", "snap", "triples", NULL};
 
 static const char *const taken[FORMATS] = {
-    [GNN_IMPORT_OGB] =
-        "a directory with edge_index.npy (maybe .gz), indptr.npy and indices.npy, or a .npz archive of them",
+    [GNN_IMPORT_OGB] = "a directory with edge_index.npy (maybe .gz), indptr.npy and indices.npy, OGB's edge.csv, or a "
+                       ".npz archive of arrays",
     [GNN_IMPORT_SNAP] = "a text file of two node IDs a line, or a directory with edges.txt (maybe .gz)",
     [GNN_IMPORT_TRIPLES] = "a directory with train.txt, train.tsv (maybe .gz) or train_hrt.npy",
 };
@@ -128,16 +128,30 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
                     words[kind_of(source->from)], instead);
 }
 
-static enum gnn_status check_arrays(const struct gnn_import_source *source, struct gnn_err *err)
+/* Reads the first edge, and closes the edges. */
+static enum gnn_status check_first(struct gnn_edges *edges, struct gnn_err *err)
+{
+    uint64_t from, to;
+    bool more;
+    const enum gnn_status status = gnn_edges_next_wide(edges, &from, &to, &more, err);
+    gnn_edges_close(edges);
+    return status;
+}
+
+static enum gnn_status check_arrays(const struct gnn_import_source *source, const struct gnn_import_options *options,
+                                    struct gnn_err *err)
 {
     struct gnn_array_files *files;
-    struct gnn_edge_arrays *edges = NULL;
+    struct gnn_edges *edges = NULL;
     GNN_NEW(files, 1, err, "names of arrays");
     enum gnn_status status = gnn_find_edges(source, files, err);
     if (status == GNN_OK && files->edges.form != GNN_EDGES_NONE) /* gone since: reading it reports that */
-        status = gnn_edge_arrays_open(&files->edges, &edges, err);
-    gnn_edge_arrays_close(edges);
+        status = gnn_import_open_found(&files->edges, options->ignore_columns, &edges, err);
+    const bool text = files->edges.form == GNN_EDGES_TEXT;
     free(files);
+    if (status == GNN_OK && text && edges != NULL)
+        return check_first(edges, err);
+    gnn_edges_close(edges);
     return status;
 }
 
@@ -147,15 +161,11 @@ enum gnn_status gnn_import_check_edges(const struct gnn_import_source *source, c
     char path[GNN_OUTPUT_PATH];
     struct stat info;
     if (source->format == GNN_IMPORT_OGB)
-        return check_arrays(source, err);
-    struct gnn_edges *edges;
+        return check_arrays(source, options, err);
     const char *const list = gnn_input_find(source->from, "edges.txt", path) ? path : source->from;
     if (stat(list, &info) != 0 || !S_ISREG(info.st_mode))
         return GNN_OK; /* a pipe is read once */
+    struct gnn_edges *edges;
     GNN_TRY(gnn_import_open_edges(source, options->ignore_columns, &edges, err));
-    uint64_t from, to;
-    bool more;
-    const enum gnn_status status = gnn_edges_next_wide(edges, &from, &to, &more, err);
-    gnn_edges_close(edges);
-    return status;
+    return check_first(edges, err);
 }

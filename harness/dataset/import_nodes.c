@@ -5,6 +5,7 @@
 #include "harness/dataset/find_arrays.h"
 #include "harness/dataset/find_edges.h"
 #include "harness/dataset/import_parts.h"
+#include "harness/dataset/labels_seen.h"
 #include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
 
@@ -62,8 +63,8 @@ static enum gnn_status probe_dense(struct gnn_importer *importer, const char *pa
     gnn_npy_close(npy);
     if (features && header.dim_count != 2)
         return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", path);
-    if (!features && (header.dim_count == 0 || (header.dim_count == 2 && header.shape[1] != 1)))
-        return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N] or [N, 1]", path);
+    if (!features && !gnn_labels_fit(&header, importer->options->label_column))
+        return gnn_labels_misfit(&header, importer->options->label_column, path, err);
     const uint32_t labelled = importer->labelled;
     if (!features && labelled > 0)
         return header.shape[0] >= labelled
@@ -175,19 +176,20 @@ static enum gnn_status check_label(int64_t value, uint64_t node, const struct gn
                                    const char *path, int32_t *out, struct gnn_err *err)
 {
     const int64_t end = options->classes > 0 ? options->classes : GNN_IMPORT_CLASSES_MAX;
-    if (value == GNN_NPY_NAN)
+    if (value == GNN_NPY_NAN || value == (int64_t)options->unlabelled)
         value = -1;
     if (value < -1 || value >= end)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s: node %" PRIu64 " has label %" PRId64 ", expected -1 (none) or a class below %" PRId64,
-                        path, node, value, end);
+                        "%s: node %" PRIu64 " has label %" PRId64 ", expected -1 (none) or a class below %" PRId64
+                        "; if it means none, add --unlabelled %" PRId64,
+                        path, node, value, end, value);
     *out = (int32_t)value;
     return GNN_OK;
 }
 
 /* Stored labels, class_count = the largest + 1 unless --classes says more. */
-static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy, struct gnn_out_file *out,
-                                   struct gnn_err *err)
+static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy, struct gnn_labels_seen *seen,
+                                   struct gnn_out_file *out, struct gnn_err *err)
 {
     const uint64_t all = importer->meta.node_count, labelled = importer->labelled;
     const uint64_t nodes = labelled > 0 ? gnn_min_u64(labelled, all) : all;
@@ -197,16 +199,19 @@ static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy
     for (uint64_t first = 0; first < nodes; first += GNN_NPY_BATCH) {
         const uint64_t count = gnn_min_u64(nodes - first, GNN_NPY_BATCH);
         GNN_TRY(gnn_job_stopped(importer->job, "labels", err));
-        GNN_TRY(gnn_npy_read_i64(npy, values, count, err));
+        GNN_TRY(gnn_labels_read(npy, importer->options->label_column, values, count, err));
         for (uint64_t i = 0; i < count; i++) {
             GNN_TRY(check_label(values[i], first + i, importer->options, npy->input->path, &labels[i], err));
             largest = labels[i] > largest ? labels[i] : largest;
         }
+        gnn_labels_seen_add(seen, labels, count);
         GNN_TRY(gnn_out_write(out, labels, count * sizeof *labels, err));
     }
     if (largest < 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: no node has a label", npy->input->path);
     importer->meta.class_count = importer->options->classes > 0 ? importer->options->classes : (uint32_t)largest + 1;
+    if (importer->options->classes == 0)
+        GNN_TRY(gnn_labels_seen_judge(seen, nodes, npy->input->path, err));
     for (uint64_t node = nodes; node < all; node++) {
         if (node % LOOK_EVERY == 0)
             GNN_TRY(gnn_job_stopped(importer->job, "labels", err));
@@ -237,10 +242,13 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
     struct gnn_out_file *out;
     struct gnn_npy *npy = NULL;
     GNN_TRY(gnn_out_open(&importer->output, "labels", OUT_BUFFER, GNN_OUT_DATASET, &out, err));
+    struct gnn_labels_seen *seen = NULL;
     enum gnn_status status =
         files->labels ? gnn_npy_open_as(files->arrays.label_path, &files->arrays.label_raw, &npy, err) : GNN_OK;
-    GNN_NEXT(status, files->labels ? copy_labels(importer, npy, out, err) : draw_labels(importer, out, err));
+    GNN_NEXT(status, gnn_labels_seen_open(&seen, err));
+    GNN_NEXT(status, files->labels ? copy_labels(importer, npy, seen, out, err) : draw_labels(importer, out, err));
     gnn_npy_close(npy);
+    gnn_labels_seen_close(seen);
     return gnn_out_end(out, status, &importer->meta, err);
 }
 

@@ -3,8 +3,8 @@
 #ifndef GNN_DATASET_IMPORT_PARTS_H
 #define GNN_DATASET_IMPORT_PARTS_H
 
-#include "harness/dataset/edge_line.h"
 #include "harness/dataset/array_files.h"
+#include "harness/dataset/edge_line.h"
 #include "harness/dataset/output.h"
 #include "harness/graph/knowledge.h"
 
@@ -42,7 +42,7 @@ struct gnn_importer {
     uint64_t generated_first[4];           /* first edge of each of its splits, and the end of the last */
     struct gnn_edge_report report;         /* filled as edges and lists are finished */
     bool nodes_known;                      /* from labels or features; else the largest ID defines the number */
-    uint32_t labelled; /* the first nodes, which can have labels; 0: all can */
+    uint32_t labelled;                     /* the first nodes, which can have labels; 0: all can */
     const char *nodes_from;                /* file or option that defines it, for messages */
     const struct gnn_array_files *arrays;  /* of an import from arrays; else NULL */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/npy.h"
 
+#include "harness/dataset/csv_numbers.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -194,11 +196,26 @@ static enum gnn_status check_size(const struct gnn_npy *npy, struct gnn_err *err
                     path, most, expected);
 }
 
+/* A table in text is a stream of float64, which holds every label and every float32. */
+static enum gnn_status open_text(struct gnn_npy *npy, struct gnn_err *err)
+{
+    struct gnn_npy_header *const h = &npy->header;
+    *h = (struct gnn_npy_header){.kind = 'f', .item_bytes = sizeof(double), .dim_count = 2};
+    GNN_TRY(gnn_csv_numbers_open(npy->input->path, &npy->text, &h->shape[0], &h->shape[1], err));
+    if (__builtin_mul_overflow(h->shape[0], h->shape[1], &h->items))
+        return gnn_fail(err, GNN_EFORMAT, "%s: a table of more than 2^64 numbers", npy->input->path);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_err *err)
 {
     struct gnn_npy *npy;
     GNN_NEW(npy, 1, err, "reader of %s", path);
     enum gnn_status status = gnn_input_open(path, &npy->input, err);
+    if (gnn_csv_is_name(path)) {
+        GNN_NEXT(status, open_text(npy, err));
+        return GNN_OPENED(status, npy, out, gnn_npy_close);
+    }
     GNN_NEXT(status, read_header(npy, err));
     GNN_NEXT(status, check_size(npy, err));
     return GNN_OPENED(status, npy, out, gnn_npy_close);
@@ -260,6 +277,7 @@ void gnn_npy_close(struct gnn_npy *npy)
 {
     if (npy == NULL)
         return;
+    gnn_csv_numbers_close(npy->text);
     gnn_input_close(npy->input);
     free(npy->block);
     free(npy);
@@ -267,6 +285,7 @@ void gnn_npy_close(struct gnn_npy *npy)
 
 enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err *err)
 {
+    assert(npy->text == NULL);
     assert(items <= npy->header.items - npy->read_items);
     npy->read_items += items;
     if (npy->header.fortran)
@@ -381,7 +400,12 @@ static enum gnn_status stored_batch(struct gnn_npy *npy, uint64_t count, struct 
 {
     const uint64_t bytes = count * npy->header.item_bytes;
     uint64_t got = 0;
-    GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
+    if (npy->text != NULL) {
+        GNN_TRY(gnn_csv_numbers_read(npy->text, (double *)(void *)npy->batch, count, &got, err));
+        got *= sizeof(double);
+    } else {
+        GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
+    }
     return got == bytes ? GNN_OK : short_of(npy, npy->read_items + got / npy->header.item_bytes, err);
 }
 
@@ -513,8 +537,12 @@ enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
     if (npy->header.fortran || npy->window)
         return GNN_OK; /* its size was compared when it was opened */
     char extra;
+    double number;
     uint64_t got = 0;
-    GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));
+    if (npy->text != NULL)
+        GNN_TRY(gnn_csv_numbers_read(npy->text, &number, 1, &got, err));
+    else
+        GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));
     if (got > 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header", npy->input->path,
                         npy->header.items);

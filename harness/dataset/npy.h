@@ -30,20 +30,24 @@ struct gnn_npy_header {
 GNN_MUST_CHECK enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, struct gnn_npy_header *out,
                                              struct gnn_err *err);
 
+struct gnn_csv_numbers;
+
 /* Other files of this directory read it; only npy.c writes it. */
 struct gnn_npy {
     struct gnn_input *input;
+    struct gnn_csv_numbers *text; /* of a table in text: its numbers are float64; else NULL */
     struct gnn_npy_header header;
     uint64_t data_offset;
     uint64_t read_items;
     bool window;          /* more data may follow the numbers */
     unsigned char *block; /* rows of a Fortran matrix, column by column; NULL before the first read */
     uint64_t block_bytes, block_first, block_rows;
-    unsigned char batch[GNN_NPY_BATCH * 8]; /* fits the widest dtype */
+    _Alignas(8) unsigned char batch[GNN_NPY_BATCH * 8]; /* fits the widest dtype */
 };
 
-/* Opens path and reads its header. A plain file's size must match the header. Returns GNN_EFORMAT or GNN_ESHORT if it
- * does not, and errors of gnn_input_open() and gnn_npy_parse(). */
+/* Opens path and reads its header. A plain file's size must match the header. A name in .csv or .csv.gz is a table in
+ * text (csv_numbers.h), whose header is float64 [rows, columns]. Returns GNN_EFORMAT or GNN_ESHORT for another size,
+ * and errors of gnn_input_open() and gnn_npy_parse(). */
 GNN_MUST_CHECK enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_err *err);
 /* Opens an array file without a header that has `header`'s numbers from its first byte on. Returns GNN_EFORMAT or
  * GNN_ESHORT for another size. */

@@ -183,11 +183,13 @@ struct gnn_import_options {
     enum gnn_id_width id_width;
     enum gnn_columns columns; /* triples: order of head, relation and tail; ht: all edges have one relation */
     enum gnn_feature_type feature_type;
-    uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1. triples: likewise, and all IDs are numbers;
+    uint32_t nodes;    /* snap: how many there are; 0 = the largest ID + 1. triples: likewise, and all IDs are numbers;
                          0 = names are numbered as they come */
-    uint32_t dim;     /* width of random features if the input has none; 0 = that is an error */
-    uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
+    uint32_t dim;      /* width of random features if the input has none; 0 = that is an error */
+    uint32_t classes;  /* number of classes; of random labels where the input has none; 0 = from the labels, or
                          error */
+    double unlabelled; /* label that means none, a whole number; -1 always does */
+    uint32_t label_column; /* of labels with several per node, from 1; 0: those are an error */
     double train_fraction, valid_fraction, test_fraction; /* of random splits if the input has none */
     uint64_t seed;                                        /* for everything random */
 };

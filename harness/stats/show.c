@@ -142,6 +142,9 @@ void gnn_stats_text(const struct gnn_stats_heading *h, const struct gnn_stats *s
                   gnn_text_plain(d->name, name, sizeof name), d->scale_divisor, d->node_count, d->edge_count,
                   d->train.count, fanout, h->config->seed, features);
     put_spreads(s, out);
+    if (s->isolated != GNN_STATS_UNCOUNTED)
+        (void)fprintf(out, "\nNodes without edges: %" PRIu64 " (%.2f %%)\n", s->isolated,
+                      100 * (double)s->isolated / d->node_count);
     put_reach(h, s, out);
     put_batches(h, s, out);
 }
@@ -237,6 +240,8 @@ enum gnn_status gnn_stats_json(const struct gnn_stats_heading *h, const struct g
                  set(object, "window_bytes", json_integer((json_int_t)h->config->window_bytes));
     for (int i = 0; i < SPREADS && whole; i++)
         whole = set(object, names[i], spread_json(spread_at(s, i)));
+    (void)set(object, "isolated",
+              s->isolated != GNN_STATS_UNCOUNTED ? json_integer((json_int_t)s->isolated) : json_null());
     add_figures(object, s);
     add_hits(object, s);
     char *const text = whole ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) : NULL;

@@ -54,6 +54,9 @@ static enum gnn_status count_sources(struct counting *c, struct gnn_err *err)
         for (uint64_t i = 0; i < count; i++)
             c->counts[c->piece[i]]++;
     }
+    c->out->isolated = 0;
+    for (gnn_node v = 0; v < nodes; v++)
+        c->out->isolated += c->counts[v] == 0 && degree_of(c, v) == 0;
     memcpy(c->values, c->counts, nodes * sizeof *c->values);
     gnn_spread_of(c->values, c->scratch, nodes, &c->out->sources);
     return GNN_OK;
@@ -459,6 +462,7 @@ static void close_counting(struct counting *c)
 static void nothing_known(struct gnn_stats *out)
 {
     *out = (struct gnn_stats){.same_class = NAN, .coupling = NAN, .reach = NAN, .trees = {NAN, NAN}};
+    out->isolated = GNN_STATS_UNCOUNTED;
     out->rows = out->edges = out->touched = out->touched_first = out->next_epoch = NAN;
     for (int hop = 0; hop <= GNN_LAYERS_MAX; hop++)
         out->hop[hop] = NAN;

@@ -20,6 +20,8 @@
 
 #include <stdatomic.h>
 
+#define GNN_STATS_UNCOUNTED UINT64_MAX
+
 enum { GNN_STATS_QUANTILES = 7, GNN_STATS_SHARES = 11 };
 
 /* The quantiles, and the shares of the nodes that a cache holds, ascending to 1. */
@@ -59,6 +61,7 @@ struct gnn_stats {
     struct gnn_spread train_lists;   /* of a training node, ... */
     struct gnn_spread reach_lists;   /* ... of another node of the reachable set, ... */
     struct gnn_spread rest_lists;    /* ... of a node outside it */
+    uint64_t isolated;               /* nodes without edges; GNN_STATS_UNCOUNTED if lists are not read */
     struct gnn_spread sources;       /* how often a node is a neighbour */
     struct gnn_spread reach_sources; /* how often a reachable node is in the list of a reachable node */
     double same_class; /* share of the entries of reachable nodes' lists, both ends labelled, that join a class */

@@ -8,6 +8,7 @@
 #include "harness/base/ini.h"
 #include "harness/base/units.h"
 #include "harness/cli/commands.h"
+#include "harness/dataset/csv_numbers.h"
 #include "harness/dataset/edges.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/recipe_file.h"
@@ -140,6 +141,28 @@ static inline void fuzz_snap(const unsigned char *data, size_t len)
 static inline void fuzz_matrix(const unsigned char *data, size_t len)
 {
     fuzz_edge_list("edges.mtx", data, len);
+}
+
+/* A table of numbers, read to its end: whole rows, or an error. */
+static inline void fuzz_csv(const unsigned char *data, size_t len)
+{
+    char path[700];
+    struct gnn_csv_numbers *numbers = NULL;
+    struct gnn_err err = {0};
+    uint64_t rows = 0, columns = 0, got = 0, count = 0;
+    (void)snprintf(path, sizeof path, "%s/table.csv", fuzz_dir());
+    fuzz_write(path, data, len);
+    if (gnn_csv_numbers_open(path, &numbers, &rows, &columns, &err) != GNN_OK) {
+        assert(err.message[0] != '\0' && numbers == NULL);
+        return;
+    }
+    do {
+        double batch[7];
+        assert(gnn_csv_numbers_read(numbers, batch, 7, &got, &err) == GNN_OK);
+        count += got;
+    } while (got > 0);
+    assert(rows > 0 && columns > 0 && count == rows * columns);
+    gnn_csv_numbers_close(numbers);
 }
 
 /* Fields that are found lie in the line, one after another, are not empty and hold no tab. */
@@ -532,12 +555,12 @@ struct fuzz_target {
 };
 
 static const struct fuzz_target fuzz_targets[] = {
-    {"meta", fuzz_meta},       {"npy", fuzz_npy},     {"snap", fuzz_snap},     {"matrix", fuzz_matrix},
-    {"profile", fuzz_profile}, {"costs", fuzz_costs}, {"ini", fuzz_ini},       {"job", fuzz_job},
-    {"fio", fuzz_fio},         {"units", fuzz_units}, {"faults", fuzz_faults}, {"triplet", fuzz_triplet},
-    {"trace", fuzz_trace},     {"block", fuzz_block}, {"index", fuzz_index},   {"triple", fuzz_triple},
-    {"recipe", fuzz_recipe},   {"zip", fuzz_zip},     {"pickle", fuzz_pickle}, {"mapped", fuzz_mapped},
-    {"lists", fuzz_lists},
+    {"meta", fuzz_meta},       {"npy", fuzz_npy},         {"snap", fuzz_snap},   {"matrix", fuzz_matrix},
+    {"csv", fuzz_csv},         {"profile", fuzz_profile}, {"costs", fuzz_costs}, {"ini", fuzz_ini},
+    {"job", fuzz_job},         {"fio", fuzz_fio},         {"units", fuzz_units}, {"faults", fuzz_faults},
+    {"triplet", fuzz_triplet}, {"trace", fuzz_trace},     {"block", fuzz_block}, {"index", fuzz_index},
+    {"triple", fuzz_triple},   {"recipe", fuzz_recipe},   {"zip", fuzz_zip},     {"pickle", fuzz_pickle},
+    {"mapped", fuzz_mapped},   {"lists", fuzz_lists},
 };
 enum { FUZZ_TARGETS = sizeof fuzz_targets / sizeof *fuzz_targets };
 

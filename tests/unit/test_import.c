@@ -450,7 +450,7 @@ static void test_the_kind_of_input_comes_first(void **state)
         {GNN_IMPORT_OGB, "ogb/edge_index.npy", ogb, "a NumPy file; name the directory that contains it", GNN_EUSAGE},
         {GNN_IMPORT_OGB, "nosuch", ogb,
          "nosuch: No such file or directory; --format ogb takes a directory with edge_index.npy (maybe .gz), "
-         "indptr.npy and indices.npy, or a .npz archive of them",
+         "indptr.npy and indices.npy, OGB's edge.csv, or a .npz archive of arrays",
          GNN_ENOENT},
         {GNN_IMPORT_OGB, "text", "text/edge_index.npy: not a NumPy file", "; numpy.save(path, array) writes one",
          GNN_EFORMAT},

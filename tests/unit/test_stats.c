@@ -73,6 +73,7 @@ static void expect_hand_lists(const struct gnn_stats *s)
     expect_near(s->rest_lists.mean, 1, 0, "mean outside");
     assert_int_equal(s->sources.max, 2);
     expect_near(s->sources.zero, 0.125, 0, "in no list");
+    assert_int_equal(s->isolated, 1);
     expect_near(s->reach_sources.mean, 1, 0, "lists of the reach a node is in");
     expect_near(s->reach_sources.zero, 0.2, 0, "in none of them");
     expect_near(s->same_class, 0.4, 0, "entries inside a class"); /* of 1-0, 2-0, 3-1, 3-2, 4-3 */
