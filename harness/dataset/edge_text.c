@@ -62,15 +62,56 @@ static enum gnn_status fail_columns(const struct gnn_edge_text *t, uint32_t extr
     return fail_line(t, "not the columns of the first edge", remedy, err);
 }
 
-/* The shape of a line that is no pair decides which way out is named. */
+/* Formats of graphs in text that have other lines than pairs. */
+static const struct {
+    const char *start, *way, *command; /* of the first line; command: writes pairs if the path follows it, or NULL */
+} foreign[] = {
+    {"c ", "lines of DIMACS", "awk '$1 == \"a\" || $1 == \"e\" {print $2 - 1, $3 - 1}'"},
+    {"p ", "lines of DIMACS", "awk '$1 == \"a\" || $1 == \"e\" {print $2 - 1, $3 - 1}'"},
+    {"<?xml", "XML such as GraphML; networkx.write_edgelist(networkx.read_graphml(FILE), 'edges.txt', data=False)",
+     NULL},
+    {"<gexf", "GEXF; networkx.write_edgelist(networkx.read_gexf(FILE), 'edges.txt', data=False)", NULL},
+    {"graph", "GML; networkx.write_edgelist(networkx.read_gml(FILE), 'edges.txt', data=False)", NULL},
+    {"Creator", "GML; networkx.write_edgelist(networkx.read_gml(FILE), 'edges.txt', data=False)", NULL},
+    {"*", "Pajek's format; networkx.write_edgelist(networkx.read_pajek(FILE), 'edges.txt', data=False)", NULL},
+    {"{", "JSON; write its edges as two numbers per line", NULL},
+    {"[", "JSON; write its edges as two numbers per line", NULL},
+    {"AdjacencyGraph", "a graph of PBBS or Ligra; write its edges as two numbers per line", NULL},
+};
+
+static const char number_names[] =
+    "awk -F '[ \\t,;|]+' '!/^[#%]/ {for (i = 1; i < 3; i++) if (!($i in n)) n[$i] = c++; "
+    "print n[$1], n[$2]}'";
+
+/* Writes the way to read a file whose line `at` is no pair. */
+static void suggest(const struct gnn_edge_text *t, const char *line, uint64_t at, char *remedy, size_t remedy_bytes)
+{
+    char pipe[2 * PIPE_BYTES], command[64];
+    const char *const path = t->input->path;
+    remedy[0] = '\0';
+    for (size_t i = 0; t->lines == 0 && i < sizeof foreign / sizeof *foreign; i++) {
+        if (strncmp(line, foreign[i].start, strlen(foreign[i].start)) != 0)
+            continue;
+        if (foreign[i].command == NULL)
+            (void)snprintf(remedy, remedy_bytes, "; the file seems to be %s", foreign[i].way);
+        else
+            (void)snprintf(remedy, remedy_bytes, "; the file seems to have %s: use --from %s", foreign[i].way,
+                           gnn_input_pipe(path, foreign[i].command, pipe, sizeof pipe));
+        return;
+    }
+    (void)snprintf(command, sizeof command, "tail -n +%" PRIu64, at + 1);
+    if (strspn(line, " \t0123456789") == strlen(line) && t->lines == 0)
+        (void)snprintf(remedy, remedy_bytes, "; if it is a count, --from %s begins behind it",
+                       gnn_input_pipe(path, command, pipe, sizeof pipe));
+    else if (strpbrk(line, " \t,;|") != NULL)
+        (void)snprintf(remedy, remedy_bytes, "; if the IDs are names, --from %s numbers them",
+                       gnn_input_pipe(path, number_names, pipe, sizeof pipe));
+}
+
 static enum gnn_status fail_pair(const struct gnn_edge_text *t, const char *why, struct gnn_err *err)
 {
-    char pipe[PIPE_BYTES], remedy[PIPE_BYTES + 80] = "", command[64];
-    const bool count = t->lines == 0 && strspn(t->line, " \t0123456789") == strlen(t->line);
-    (void)snprintf(command, sizeof command, "tail -n +%" PRIu64, t->input->line + 1);
-    if (count && strstr(why, "above") == NULL)
-        (void)snprintf(remedy, sizeof remedy, "; if it is a count, --from %s begins behind it",
-                       gnn_input_pipe(t->input->path, command, pipe, sizeof pipe));
+    char remedy[3 * PIPE_BYTES] = "";
+    suggest(t, t->line, t->input->line, remedy, sizeof remedy);
     return fail_line(t, why, remedy, err);
 }
 
@@ -175,8 +216,10 @@ static bool take_heading(struct gnn_edge_text *t, const char *why)
 /* A heading without an edge below it was a line of another format. */
 static enum gnn_status fail_heading(const struct gnn_edge_text *t, struct gnn_err *err)
 {
-    return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": %s: '%s'", t->input->path, t->heading_line, t->heading_why,
-                    t->heading);
+    char remedy[3 * PIPE_BYTES] = "";
+    suggest(t, t->heading, t->heading_line, remedy, sizeof remedy);
+    return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": %s: '%s'%s", t->input->path, t->heading_line, t->heading_why,
+                    t->heading, remedy);
 }
 
 static enum gnn_status check_end(const struct gnn_edge_text *t, struct gnn_err *err)
@@ -228,6 +271,7 @@ enum gnn_status gnn_edge_text_next(struct gnn_edge_text *t, uint64_t *source, ui
         return GNN_OK;
     }
     for (bool found = false; !found;) {
+        t->unended = t->input->unended;
         GNN_TRY(gnn_input_line(t->input, t->line, more, err));
         if (!*more)
             return check_end(t, err);

@@ -17,6 +17,7 @@ struct gnn_edge_text {
     uint64_t first_line;   /* of the first pair */
     uint64_t heading_line; /* 0: the columns have no heading */
     uint64_t lines;        /* pairs read; a symmetric entry is one */
+    bool unended;          /* at the end: the last line has no line end */
     bool size_known;       /* Matrix Market: the size line was read */
     bool reverse;          /* Matrix Market: the last pair comes next in the other direction */
     struct gnn_edge_line pair;

@@ -2,9 +2,11 @@
 /* The edges of an import, in their order. A pipe is read once: where the edges are needed twice, it is copied. */
 #include "harness/dataset/import_edges.h"
 
+#include "harness/dataset/input_kind.h"
 #include "harness/dataset/ogb_csv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,7 @@ static void keep_report(struct gnn_edge_report *report, const struct gnn_edges *
     report->first_line = text->first_line;
     report->heading_line = text->heading_line;
     report->lines = text->lines;
+    report->unended = text->unended;
 }
 
 /* Reads every edge of the input, and copies it to `copy` unless that is NULL. */
@@ -151,4 +154,16 @@ void gnn_import_edge_place(const struct gnn_edge_reader *reader, char *text, siz
         gnn_edges_place(reader->edges, text, text_bytes);
     else
         (void)snprintf(text, text_bytes, "%s: an edge", reader->importer->source->from);
+}
+
+void gnn_import_counts_remedy(const struct gnn_edge_reader *reader, bool first, char *text, size_t text_bytes)
+{
+    char pipe[GNN_OUTPUT_PATH + 128], command[64];
+    const struct gnn_edge_text *const list = reader->edges != NULL ? gnn_edges_text(reader->edges) : NULL;
+    text[0] = '\0';
+    if (!first || list == NULL || list->facts.matrix)
+        return;
+    (void)snprintf(command, sizeof command, "tail -n +%" PRIu64, list->input->line + 1);
+    (void)snprintf(text, text_bytes, "; if the line states counts, --from %s begins behind it",
+                   gnn_input_pipe(list->input->path, command, pipe, sizeof pipe));
 }

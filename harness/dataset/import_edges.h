@@ -35,4 +35,7 @@ GNN_MUST_CHECK enum gnn_status gnn_import_each_edge(struct gnn_edge_reader *read
 /* Writes the place of the edge that is visited to text. */
 void gnn_import_edge_place(const struct gnn_edge_reader *reader, char *text, size_t text_bytes);
 
+/* Writes the way past a first line of text that states counts to text, or "" for arrays and other lines. */
+void gnn_import_counts_remedy(const struct gnn_edge_reader *reader, bool first, char *text, size_t text_bytes);
+
 #endif

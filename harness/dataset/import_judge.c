@@ -40,6 +40,10 @@ static bool begins_with_counts(const struct gnn_edge_report *r)
 static void judge_lines(const struct gnn_edge_report *r)
 {
     const uint64_t stated = r->facts.edges;
+    if (r->text && r->unended && stated != r->lines)
+        gnn_log_warn("%s: its last line has no line end: the file may be cut off; compare its size with the "
+                     "publisher's",
+                     r->path);
     if (!r->text || r->facts.matrix || stated == GNN_UNSTATED || stated == r->lines)
         return;
     if (r->lines > stated)

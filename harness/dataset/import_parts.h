@@ -17,9 +17,10 @@ enum {
 
 /* What the edges of an input state and reveal. */
 struct gnn_edge_report {
-    bool text; /* the next five fields are of a text */
+    bool text; /* the next fields up to lines are of a text */
     char path[GNN_OUTPUT_PATH];
     struct gnn_edge_facts facts;
+    bool unended;                      /* its last line has no line end */
     uint32_t extra;                    /* columns behind the node IDs */
     uint64_t first_line, heading_line; /* of the first pair and of the names of columns; 0: none */
     uint64_t lines;                    /* of edges */

@@ -55,15 +55,16 @@ static void tally(struct gnn_edge_report *report, uint64_t source, uint64_t targ
 static enum gnn_status fail_outside(const struct reader *r, uint64_t source, uint64_t target,
                                     const struct gnn_edge_reader *edges, struct gnn_err *err)
 {
-    char place[GNN_OUTPUT_PATH + 32];
+    char place[GNN_OUTPUT_PATH + 32], counts[GNN_OUTPUT_PATH + 256];
     gnn_import_edge_place(edges, place, sizeof place);
+    gnn_import_counts_remedy(edges, r->report->edges == 1, counts, sizeof counts);
     if (source >= GNN_NODE_NONE || target >= GNN_NODE_NONE)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s joins %" PRIu64 " and %" PRIu64
                         ": a node ID above 4294967294; add --relabel to number the nodes that occur",
                         place, source, target);
-    return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu64 " and %" PRIu64 ", the nodes end at %" PRIu64, place, source,
-                    target, r->node_limit - 1);
+    return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu64 " and %" PRIu64 ", the nodes end at %" PRIu64 "%s", place,
+                    source, target, r->node_limit - 1, counts);
 }
 
 static enum gnn_status collect_edge(void *ctx, uint64_t source, uint64_t target, const struct gnn_edge_reader *edges,

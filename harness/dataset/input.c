@@ -281,6 +281,7 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
         }
     }
     *more = used > 0; /* a last line without its end */
+    input->unended = *more;
     used -= used > 0 && line[used - 1] == '\r';
     line[used] = '\0';
     drop_mark(input, line);

@@ -18,6 +18,7 @@ struct gnn_input {
     struct gnn_zip *zip; /* of a member; else NULL */
     struct gnn_zip_member *member;
     void *numbers; /* FILE * of gnn_input_open_numbers(); else NULL */
+    bool unended;  /* the last line read has no line end */
     uint32_t text_at, text_len;
     char text[65536]; /* unpacked, for lines */
 };

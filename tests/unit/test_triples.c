@@ -305,8 +305,8 @@ static void test_numbers_as_ids(void **state)
 /* Other names of files, a pair of arrays, other orders of columns, two columns: the same edges. */
 static void test_other_layouts(void **state)
 {
-    static const uint32_t train[] = {4, 1, 0, 0, 0, 4}, valid[] = {1, 1, 2}, plain[] = {4, 0, 0, 0, 0, 4};
-    static const int64_t hrt[] = {4, 1, 0, 0, 0, 4}, hr[] = {1, 1}, tails[] = {2}, three[] = {1, 1, 1};
+    static const uint32_t train[] = {4, 1, 0, 0, 0, 4}, valid[] = {1, 1, 2, 0, 0, 3}, plain[] = {4, 0, 0, 0, 0, 4};
+    static const int64_t hrt[] = {4, 1, 0, 0, 0, 4}, hr[] = {1, 1, 0, 0}, tails[] = {2, 3}, three[] = {1, 1, 1};
     static const struct {
         const char *train, *valid_name, *valid;
         enum gnn_columns columns;
@@ -335,14 +335,14 @@ static void test_other_layouts(void **state)
     }
     (void)mkdir(data_path(in, *state, "pair"), 0777);
     data_write_npy(in, "train_hrt.npy", "<i8", "(2, 3)", hrt, sizeof hrt);
-    data_write_npy(in, "val_hr.npy", "<i8", "(1, 2)", hr, sizeof hr);
-    data_write_npy(in, "val_t.npy", "<i8", "(1,)", tails, sizeof tails);
+    data_write_npy(in, "val_hr.npy", "<i8", "(2, 2)", hr, sizeof hr);
+    data_write_npy(in, "val_t.npy", "<i8", "(2,)", tails, sizeof tails);
     options = defaults();
     must(import(in, *state, "pairs", &options, &err), &err);
     expect_file(data_path(out, *state, "pairs"), "triples-valid", valid, sizeof valid);
     data_write_npy(in, "val_t.npy", "<i8", "(3,)", three, sizeof three);
     assert_int_equal(import(in, *state, "other", &options, &err), GNN_EFORMAT);
-    must_show(err.message, "val_t.npy: 3 targets, expected one for each of the 1 in ");
+    must_show(err.message, "val_t.npy: 3 targets, expected one for each of the 2 in ");
     options.columns = GNN_COLUMNS_HT;
     assert_int_equal(import(in, *state, "other", &options, &err), GNN_EUSAGE);
     must_show(err.message, "--columns ht is for text");
