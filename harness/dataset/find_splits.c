@@ -117,8 +117,8 @@ struct candidates {
     char first[GNN_OUTPUT_PATH];
 };
 
-/* Looks at dir/NAME and at the folders in it. `as` is dir's name for --split. */
-static void look_below(struct gnn_finder *f, const char *dir, const char *name, const char *as, struct candidates *c)
+/* Looks at dir/NAME and at the folders in it, which --split names by their path below `from`. */
+static void look_below(struct gnn_finder *f, const char *from, const char *dir, const char *name, struct candidates *c)
 {
     char path[GNN_OUTPUT_PATH];
     struct gnn_split_file splits[GNN_FIND_SPLITS];
@@ -132,8 +132,8 @@ static void look_below(struct gnn_finder *f, const char *dir, const char *name, 
             (void)snprintf(c->first, sizeof c->first, "%s", place);
         const size_t used = strlen(c->option);
         if (c->count <= 2)
-            (void)snprintf(c->option + used, sizeof c->option - used, "%s--split %s%s", c->count > 1 ? " or " : "", as,
-                           gnn_below(dir, place));
+            (void)snprintf(c->option + used, sizeof c->option - used, "%s--split %s", c->count > 1 ? " or " : "",
+                           gnn_below(from, place));
     }
     gnn_listing_close(below);
 }
@@ -148,9 +148,9 @@ static enum gnn_status find_nearby(struct gnn_finder *f, const struct gnn_import
     for (uint32_t i = 0; i < places->count; i++) {
         gnn_join(above, places->dir[i], "..");
         for (uint32_t n = 0; n < 2 && c.count == 0; n++) {
-            look_below(f, places->dir[i], names[n], "", &c);
+            look_below(f, source->from, places->dir[i], names[n], &c);
             if (c.count == 0)
-                look_below(f, above, names[n], "../", &c);
+                look_below(f, source->from, above, names[n], &c);
         }
     }
     GNN_TRY(f->status);
