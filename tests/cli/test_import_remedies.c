@@ -118,6 +118,8 @@ static const struct list_case lists[] = {
     /* IDs with gaps, from 1, of 64 bits. */
     {LIST("%d %d", "3 * a + 101, 3 * b + 101") ">g", "g", "", 0, "179 of 219 node IDs occur in no edge: ", "edge: ", 1,
      PLAIN, ""},
+    {"{ echo '# Nodes: 219 Edges: 120'; " LIST("%d %d", "3 * a + 101, 3 * b + 101") "; } >g", "g", "", 0, NULL, NULL, 0,
+     LIST("%d %d", "3 * a + 101, 3 * b + 101"), "--nodes 219"},
     {LIST("%d %d", "900 * a, 900 * b") ">g", "g", "", 2, "35061 of 35101 node IDs occur in no edge: ", ": add ", 1,
      PLAIN, ""},
     {LIST("%d %d", "a + 1, b + 1") ">g", "g", "", 0, "node 0 occurs in no edge", "start at 1: ", 1, PLAIN, ""},
