@@ -6,7 +6,7 @@
  *   `edges`            (source, destination) in new IDs, 2 x uint32 each, by bucket. Padded to a page.
  *   `buckets`          Header of one page, then the first edge of every bucket, uint64 (p * p + 1). Written last: if it
  *                      exists, all three are complete.
- *   `features-d<dim>`  Partition after partition: P rows each, rounded up to a page (`features-f16-d<dim>` for float16).
+ *   `features-d<dim>`  Or `features-f16-d<dim>`. Partition after partition: P rows each, rounded up to a page.
  *   `triples`          Training edges of a knowledge graph by bucket, struct gnn_triple in the dataset's IDs.
  *   `triple-buckets`   As buckets. Written after triples.
  *   `lock`             Held by the run that prepares.
