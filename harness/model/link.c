@@ -178,6 +178,7 @@ struct chunk {
     const uint32_t *asks, *answers; /* (edges) rows of the ends: the query's, and the one it is scored against */
     const uint32_t *relation;       /* (edges) */
     const uint32_t *negative, *own; /* (negatives) */
+    const uint32_t *masked;         /* (edges) places in scores that do not count, or NULL */
     struct gnn_mat scores;          /* (edges, negatives) */
 };
 
@@ -192,16 +193,17 @@ static struct chunk chunk_of(const struct gnn_link *link, const struct gnn_link_
                              uint32_t side)
 {
     const uint32_t first = index * view->chunk_edges;
-    const uint64_t negatives = (uint64_t)index * view->negative_count;
+    const uint64_t negatives = gnn_link_chunk_first(view, index);
     assert(first < view->edge_count);
     struct chunk c = {.side = side,
-                      .edges = gnn_min_u32(view->chunk_edges, view->edge_count - first),
-                      .negatives = view->negative_count,
+                      .edges = gnn_link_chunk_edges(view, index),
+                      .negatives = gnn_link_chunk_negatives(view, index),
                       .asks = view->end[1 - side] + first,
                       .answers = view->end[side] + first,
                       .relation = view->relation + first,
                       .negative = view->negative[side] + negatives,
-                      .own = view->own[side] + negatives};
+                      .own = view->own[side] + negatives,
+                      .masked = view->masked[side] != NULL ? view->masked[side] + first : NULL};
     c.scores = (struct gnn_mat){link->work[SCORES].data, c.edges, c.negatives};
     return c;
 }
@@ -209,6 +211,16 @@ static struct chunk chunk_of(const struct gnn_link *link, const struct gnn_link_
 static void gather(struct gnn_tensor *t, struct gnn_mat out, const gnn_real *table, const uint32_t *rows)
 {
     t->ops->gather_rows(t, out.data, table, out.cols, rows, out.rows, out.cols);
+}
+
+/* A score of minus infinity adds nothing to the loss and has no gradient. The place of a gradient that is not needed
+ * yet holds the infinities. */
+static void mask_scores(struct gnn_link *link, const struct chunk *c)
+{
+    struct gnn_tensor *t = link->tensor;
+    const struct gnn_mat mask = {link->work[D_QUERY].data, c->edges, 1};
+    t->ops->fill(t, mask.data, c->edges, -(gnn_real)INFINITY);
+    t->ops->link->scatter_add(t, c->scores.data, c->masked, mask);
 }
 
 /* Scores of the chunk's edges (PAIRS) and of their negatives (SCORES, and KEPT for distances). */
@@ -227,6 +239,8 @@ static void score_chunk(struct gnn_link *link, const struct chunk *c, const gnn_
     gnn_link_scores(link, q, negatives, c->scores);
     if (link->config.decoder == GNN_DECODER_TRANSE)
         t->ops->copy(t, link->work[KEPT].data, c->scores.data, (uint64_t)c->edges * c->negatives);
+    if (c->masked != NULL)
+        mask_scores(link, c);
 }
 
 /* The gradient of all scores lies in PAIRS and SCORES: brings it to queries, other ends, negatives and relations. */

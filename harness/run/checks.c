@@ -228,8 +228,29 @@ static bool sets_links(const struct gnn_run_config *config)
     gnn_run_config_defaults(&usual);
     return config->decoder != usual.decoder || config->optimizer != usual.optimizer ||
            config->encoder != usual.encoder || config->embedding_lr != usual.embedding_lr ||
-           config->negatives != usual.negatives || config->chunks != usual.chunks ||
-           config->degree_share != usual.degree_share || config->candidates != usual.candidates;
+           config->negative_set != usual.negative_set || config->negatives != usual.negatives ||
+           config->chunks != usual.chunks || config->degree_share != usual.degree_share ||
+           config->candidates != usual.candidates;
+}
+
+/* With all nodes as negatives, none is sampled. */
+static enum gnn_status check_negatives(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    struct gnn_run_config usual;
+    gnn_run_config_defaults(&usual);
+    if (config->negative_set != GNN_NEGATIVES_ALL)
+        return GNN_OK;
+    if (config->negatives != usual.negatives)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--negatives %" PRIu32 ": --negative-set all compares edges with all nodes; leave one of the "
+                        "two options out",
+                        config->negatives);
+    if (config->degree_share != usual.degree_share)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--degree-share %g: --negative-set all compares edges with all nodes; leave one of the two "
+                        "options out",
+                        config->degree_share);
+    return GNN_OK;
 }
 
 static enum gnn_status check_task(const struct gnn_run_config *config, const struct gnn_system *system,
@@ -237,8 +258,8 @@ static enum gnn_status check_task(const struct gnn_run_config *config, const str
 {
     if (config->task == GNN_TASK_NODES && sets_links(config))
         return gnn_fail(err, GNN_EUSAGE,
-                        "--decoder, --encoder, --optimizer, --embedding-lr, --negatives, --chunks, --degree-share and "
-                        "--candidates are for links: add --task link");
+                        "--decoder, --encoder, --optimizer, --embedding-lr, --negative-set, --negatives, --chunks, "
+                        "--degree-share and --candidates are for links: add --task link");
     if (config->task == GNN_TASK_NODES)
         return GNN_OK;
     if ((system->variants & GNN_VARIANT_LINK) == 0)
@@ -256,7 +277,7 @@ static enum gnn_status check_task(const struct gnn_run_config *config, const str
     if (config->decoder == GNN_DECODER_COMPLEX && gnn_run_dim(config) % 2 != 0)
         return gnn_fail(err, GNN_EUSAGE, "--dim %u: --decoder complex takes an even one, half of it imaginary",
                         config->dim);
-    return GNN_OK;
+    return check_negatives(config, err);
 }
 
 enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err)

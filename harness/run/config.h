@@ -34,6 +34,7 @@ struct gnn_run_config {
     enum gnn_optimizer optimizer;
     bool encoder; /* vectors are the output of the model */
     double embedding_lr;
+    enum gnn_negative_set negative_set;
     uint32_t negatives, chunks;
     double degree_share;
     uint32_t candidates; /* nodes that an edge is ranked among; 0: all */

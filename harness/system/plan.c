@@ -77,6 +77,20 @@ void gnn_plan_device(struct gnn_memory_plan *plan, const char *name, const char 
     gnn_plan_part(plan, name, remedy, bytes)->on_device = true;
 }
 
+static void plan_decoder(struct gnn_memory_plan *plan)
+{
+    const struct gnn_env *const env = plan->env;
+    const struct gnn_negative_config *const negatives = &env->workload->negatives;
+    const uint32_t batch_size = env->workload->batch_size;
+    const uint64_t bytes = gnn_link_bytes(env->link_config, (uint32_t)gnn_div_up(batch_size, negatives->chunks),
+                                          gnn_negative_most(negatives, batch_size, env->dataset->node_count));
+    gnn_plan_part(plan, "decoder",
+                  negatives->set == GNN_NEGATIVES_ALL ? "--batch, --chunks or --negative-set"
+                                                      : "--batch, --negatives or --chunks",
+                  bytes)
+        ->on_device = gnn_env_on_device(env);
+}
+
 void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
 {
     const struct gnn_dataset *d = env->dataset;
@@ -94,11 +108,7 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
     gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL, held);
     gnn_plan_part(plan, "process itself", NULL, env->process_bytes);
     if (!only && env->workload->task == GNN_TASK_LINK)
-        gnn_plan_part(plan, "decoder", "--batch, --negatives or --chunks",
-                      gnn_link_bytes(env->link_config,
-                                     (uint32_t)gnn_div_up(env->workload->batch_size, env->workload->negatives.chunks),
-                                     env->workload->negatives.count))
-            ->on_device = gnn_env_on_device(env);
+        plan_decoder(plan);
     if (!only && env->model_config != NULL && env->workload->layers > 0)
         gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
                       gnn_model_bytes(env->model_config, plan->largest.nodes))

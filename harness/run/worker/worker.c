@@ -73,17 +73,20 @@ static void fill_workload(struct gnn_run_worker *w)
 {
     const struct gnn_run_config *const c = w->config;
     const bool link = c->task == GNN_TASK_LINK;
-    w->workload = (struct gnn_workload){
-        .task = c->task,
-        .negatives = {.seed = c->seed, .count = c->negatives, .chunks = c->chunks, .degree_share = c->degree_share},
-        .seed = c->seed,
-        .batch_size = c->batch_size,
-        .layers = link && !c->encoder ? 0 : c->fanout.count,
-        .epochs = c->epochs,
-        .max_batches = gnn_run_max_batches(c),
-        .sample_only = c->sample_only,
-        .workers = c->workers,
-        .segments = gnn_run_segments(c)};
+    w->workload = (struct gnn_workload){.task = c->task,
+                                        .negatives = {.seed = c->seed,
+                                                      .set = c->negative_set,
+                                                      .count = c->negatives,
+                                                      .chunks = c->chunks,
+                                                      .degree_share = c->degree_share},
+                                        .seed = c->seed,
+                                        .batch_size = c->batch_size,
+                                        .layers = link && !c->encoder ? 0 : c->fanout.count,
+                                        .epochs = c->epochs,
+                                        .max_batches = gnn_run_max_batches(c),
+                                        .sample_only = c->sample_only,
+                                        .workers = c->workers,
+                                        .segments = gnn_run_segments(c)};
     assert(c->batch_size > 0);
     memcpy(w->workload.fanout, c->fanout.values, sizeof w->workload.fanout);
     w->model_config = (struct gnn_model_config){.kind = c->model,
