@@ -125,8 +125,8 @@ static void a_directory_takes_more_widths(void **state)
                                  program, options, dir, program, options, dir, program, dir, program, dir, dir, dir,
                                  dir),
                    0, "is sound", "prepare DIR");
-    process_expect(process_shell("%s prepare %s/c --dim 2 --seed 8", program, dir), 2, "only --dim, --feature-type and --id-bytes",
-                   "prepare DIR --seed");
+    process_expect(process_shell("%s prepare %s/c --dim 2 --seed 8", program, dir), 2,
+                   "only --dim, --feature-type and --id-bytes", "prepare DIR --seed");
     process_expect(process_shell("%s prepare freebase86m --scale 1/40000 --out %s/k --quiet && "
                                  "%s prepare %s/k --dim 2",
                                  program, dir, program, dir),
