@@ -382,12 +382,12 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
 
 static const struct gnn_help_page page = {
     .usage =
-        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--feature-type f16] [OPTION...] generate a registry "
+        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]   generate a registry "
         "dataset\n"
         "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]               generate by a recipe\n"
         "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap|triples [OPTION...] import\n"
         "       oocgnn prepare DATASET --from DOWNLOAD [OPTION...]                        import a published dataset\n"
-        "       oocgnn prepare DIR [--dim D] [--id-bytes 4|8]                             add a width to a dataset\n"
+        "       oocgnn prepare DIR [--dim D] [--feature-type f16] [--id-bytes 8]          add a width to a dataset\n"
         "       oocgnn prepare DATASET|DIR --check [--quick]                              verify\n"
         "       oocgnn prepare DATASET|DIR --add-checksums                                add checksums of blocks\n\n",
     .parts = {{NULL, prepare_table}, {"generating", gnn_generate_table}, {"importing", gnn_import_table}}};
