@@ -277,7 +277,7 @@ static void test_graph_of_an_earlier_version(void **state)
     assert_non_null(strstr(err.message, "papers100m of an earlier version, without the order of node IDs"));
     assert_non_null(strstr(err.message, "another directory with --out"));
     const struct gnn_prepare_job job = {.out_dir = dir};
-    must(gnn_prepare_widths(6, 8, &job, &err), &err);
+    must(gnn_prepare_widths(&(struct gnn_added_widths){.dim = 6, .id_bytes = 8}, &job, &err), &err);
     must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
     assert_string_equal(param_of(dir, "spread", &meta), "1");
     assert_int_equal(meta.dim_count, 2);
@@ -286,7 +286,7 @@ static void test_graph_of_an_earlier_version(void **state)
     assert_null(param_of(dir, "spread", &meta));
     assert_string_equal(param_of(dir, "order", &meta), "0.133:0.03+0.417:0.25+0.16:0.12+0.116:0.15+0.174:0.45");
     assert_null(gnn_dataset_lacks_since(&meta));
-    must(gnn_prepare_widths(6, 0, &job, &err), &err);
+    must(gnn_prepare_widths(&(struct gnn_added_widths){.dim = 6}, &job, &err), &err);
 }
 
 /* What is recorded for a set that fills the first IDs stays as it was, and is read again. */
@@ -300,7 +300,7 @@ static void test_filled_order(void **state)
     (void)snprintf(options.order, sizeof options.order, "0.25:1+0.75:0");
     must(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_string_equal(param_of(dir, "spread", &meta), "0.25");
-    must(gnn_prepare_widths(6, 0, &job, &err), &err);
+    must(gnn_prepare_widths(&(struct gnn_added_widths){.dim = 6}, &job, &err), &err);
     must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
 }
 
@@ -320,7 +320,7 @@ static void test_community_is_recorded(void **state)
         const char *const recorded = param_of(dir, "train_share", &meta);
         assert_true((recorded == NULL) == (i == 0));
         assert_true(recorded == NULL || strcmp(recorded, "0.3") == 0);
-        must(gnn_prepare_widths(6, 0, &job, &err), &err);
+        must(gnn_prepare_widths(&(struct gnn_added_widths){.dim = 6}, &job, &err), &err);
         must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         options.train_share = shares[1 - i];
         assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
