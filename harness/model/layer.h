@@ -32,6 +32,7 @@ struct gnn_layer {
     uint32_t out;                                 /* columns of z */
     uint32_t heads, channels;                     /* GAT only */
     enum gnn_gcn_norm gcn_norm;                   /* GCN only */
+    bool gcn_maps_sources;                        /* GCN only */
     struct gnn_param param[GNN_LAYER_PARAMS_MAX]; /* [0] is the bias of the epilogue */
     char param_name[GNN_LAYER_PARAMS_MAX][32];
     struct gnn_workspace work[GNN_LAYER_WORK_MAX];

@@ -84,6 +84,7 @@ static void shape_layer(const struct gnn_model_config *config, uint32_t index, s
     layer->heads = gat ? config->heads : 1;
     layer->channels = layer->last || !gat ? layer->out : hidden_channels(config);
     layer->gcn_norm = config->gcn_norm;
+    layer->gcn_maps_sources = config->gcn_maps_sources;
 }
 
 /* Parameters start on a cache line of their own, so Adam's one pass over all of them may run over the padding. */

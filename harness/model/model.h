@@ -26,6 +26,7 @@ struct gnn_model_config {
     double weight_decay;  /* default 0; L2, added to the gradient as in torch.optim.Adam, not decoupled */
     bool gat_width_total; /* false: hidden channels per head (as released); true: hidden / heads per head */
     enum gnn_gcn_norm gcn_norm;
+    bool gcn_maps_sources;        /* false: GCN maps the sums; true: all sources, before the sum (as released) */
     uint64_t seed;                /* for the parameters' initial values and the dropout masks */
     uint32_t rank;                /* index of this worker: workers have equal parameters and their own dropout masks */
     enum gnn_optimizer optimizer; /* for encoders (gnn_model_encode_back); gnn_model_train always uses Adam */

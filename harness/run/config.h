@@ -41,7 +41,7 @@ struct gnn_run_config {
 
     enum gnn_model_kind model;
     uint32_t hidden, heads;
-    bool gat_width_total;
+    bool gat_width_total, gcn_maps_sources;
     enum gnn_gcn_norm gcn_norm;
     double dropout, lr, weight_decay;
 

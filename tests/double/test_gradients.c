@@ -27,6 +27,7 @@ static const struct model_case models[] = {
     {"sage", {.kind = GNN_MODEL_SAGE, BASE_CONFIG}},
     {"gcn released", {.kind = GNN_MODEL_GCN, BASE_CONFIG}},
     {"gcn standard", {.kind = GNN_MODEL_GCN, .gcn_norm = GNN_GCN_NORM_STANDARD, BASE_CONFIG}},
+    {"gcn maps sources", {.kind = GNN_MODEL_GCN, .gcn_maps_sources = true, BASE_CONFIG}},
     {"gat per head", {.kind = GNN_MODEL_GAT, BASE_CONFIG}},
     {"gat total", {.kind = GNN_MODEL_GAT, .gat_width_total = true, BASE_CONFIG}},
 };
@@ -326,6 +327,23 @@ static void test_attention_sums(void **state)
     t->ops->close(t);
 }
 
+/* The linear map commutes with the sum: both orders of GCN are the same model. */
+static void test_gcn_orders_agree(void **state)
+{
+    (void)state;
+    struct gnn_model_config config = {.kind = GNN_MODEL_GCN, BASE_CONFIG};
+    double losses[2];
+    for (int maps = 0; maps < 2; maps++) {
+        struct fixture f;
+        config.gcn_maps_sources = maps == 1;
+        fixture_open(&f, &config, (struct toy_degree){0, 3});
+        losses[maps] = loss_of(&f);
+        fixture_close(&f);
+    }
+    assert_true(losses[0] > 0.1);
+    assert_true(fabs(losses[0] - losses[1]) < 1e-12);
+}
+
 /* Ring: target i draws from sources i .. i + a - 1 (mod n), so every row and every column has a edges. */
 static void test_gcn_regular_block(void **state)
 {
@@ -384,7 +402,7 @@ int main(void)
         cmocka_unit_test(test_parameter_gradients),  cmocka_unit_test(test_input_gradients),
         cmocka_unit_test(test_activation_gradients), cmocka_unit_test(test_isolated_targets),
         cmocka_unit_test(test_attention_sums),       cmocka_unit_test(test_gcn_regular_block),
-        cmocka_unit_test(test_gcn_irregular_block),
+        cmocka_unit_test(test_gcn_irregular_block),  cmocka_unit_test(test_gcn_orders_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,7 @@ static void fill_workload(struct gnn_run_worker *w)
                                                 .weight_decay = c->weight_decay,
                                                 .gat_width_total = c->gat_width_total,
                                                 .gcn_norm = c->gcn_norm,
+                                                .gcn_maps_sources = c->gcn_maps_sources,
                                                 .seed = c->seed};
     w->link_config = (struct gnn_link_config){.decoder = c->decoder,
                                               .optimizer = c->optimizer,
