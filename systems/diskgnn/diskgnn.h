@@ -157,11 +157,17 @@ struct diskgnn_copying {
 
 /* ---- an open system ---- */
 
+/* Times of the steps of an epoch with pipeline=false. */
+struct diskgnn_parts {
+    uint64_t load_ns, assemble_ns, graph_ns, train_ns;
+};
+
 struct diskgnn_counters {
     uint64_t gpu_rows, cpu_rows, shared_rows, packed_rows; /* served by each level: the assembler counts */
     uint64_t chunk_bytes, chunk_reads, page_bytes, page_reads, table_bytes, table_reads;
     uint64_t sample_bytes, sample_reads;
     struct gnn_sample_counters sample;
+    struct diskgnn_parts parts;
 };
 
 struct diskgnn {

@@ -149,21 +149,43 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     return GNN_OK;
 }
 
+/* Adds the time since *since_ns to a part of the epoch, and begins the next one. */
+static void add_part(struct diskgnn *s, uint64_t *since_ns, uint64_t *part_ns)
+{
+    const uint64_t now_ns = gnn_observed_ns(s->env->world);
+    *part_ns += now_ns - *since_ns;
+    *since_ns = now_ns;
+}
+
+/* The steps of mini-batch order[k], one after another. */
+static enum gnn_status train_sequentially(struct epoch *e, uint32_t k, struct gnn_err *err)
+{
+    struct diskgnn *const s = e->s;
+    struct diskgnn_partial *const partial = &s->partials[0];
+    struct diskgnn_parts *const parts = &s->counters.parts;
+    uint64_t since_ns = gnn_observed_ns(s->env->world);
+    bool released;
+    GNN_TRY(diskgnn_load_table(s, s->order[k], partial->table, err));
+    GNN_TRY(diskgnn_load_partial(s, partial, err));
+    add_part(s, &since_ns, &parts->load_ns);
+    GNN_TRY(diskgnn_assemble(s, partial, &s->inputs[0], &released, err));
+    add_part(s, &since_ns, &parts->assemble_ns);
+    GNN_TRY(load_graph(e, k, &s->graphs[0], err));
+    add_part(s, &since_ns, &parts->graph_ns);
+    GNN_TRY(train_one(s, &s->graphs[0], &s->inputs[0], err));
+    add_part(s, &since_ns, &parts->train_ns);
+    return GNN_OK;
+}
+
 /* pipeline=false: the same steps one after another. */
 static enum gnn_status sequential_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
     struct diskgnn *const s = e->s;
-    struct diskgnn_partial *const partial = &s->partials[0];
-    partial->table = &s->table_slots[0];
+    s->partials[0].table = &s->table_slots[0];
     for (uint32_t k = 0; k < e->batches; k++) {
-        bool released;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(diskgnn_load_table(s, s->order[k], partial->table, err));
-        GNN_TRY(diskgnn_load_partial(s, partial, err));
-        GNN_TRY(diskgnn_assemble(s, partial, &s->inputs[0], &released, err));
-        GNN_TRY(load_graph(e, k, &s->graphs[0], err));
-        GNN_TRY(train_one(s, &s->graphs[0], &s->inputs[0], err));
+        GNN_TRY(train_sequentially(e, k, err));
         worker->items++;
     }
     gnn_team_done(s->team);
@@ -279,6 +301,17 @@ static void report_levels(const struct diskgnn *s, struct gnn_epoch_result *out)
     gnn_epoch_size(out, "placed_bytes", s->layout.tables_bytes + s->layout.chunks_bytes + s->layout.disk_bytes);
 }
 
+static void report_parts(const struct diskgnn *s, struct gnn_epoch_result *out)
+{
+    const struct diskgnn_parts *const parts = &s->counters.parts;
+    if (s->config->pipeline)
+        return;
+    gnn_epoch_figure(out, "sequential_load_ns", parts->load_ns);
+    gnn_epoch_figure(out, "sequential_assemble_ns", parts->assemble_ns);
+    gnn_epoch_figure(out, "sequential_graph_ns", parts->graph_ns);
+    gnn_epoch_figure(out, "sequential_train_ns", parts->train_ns);
+}
+
 static void report(struct diskgnn *s, struct gnn_epoch_result *out)
 {
     const struct diskgnn_counters *const c = &s->counters;
@@ -300,6 +333,7 @@ static void report(struct diskgnn *s, struct gnn_epoch_result *out)
     counters->cache_hits = hit;
     counters->cache_misses = read;
     report_levels(s, out);
+    report_parts(s, out);
     diskgnn_report_batches(s, out);
     gnn_training_result(&s->training, out);
 }

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FIT_TURNS = 4 }; /* of brute force: sizes of the disk cache that are tried for a segment length */
+enum { FIT_TURNS = 8 }; /* of brute force: sizes of the disk cache that are tried for a segment length */
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -232,8 +232,8 @@ struct candidate {
 };
 
 /* Finds the smallest m for a length. The share of the first segment has no tables and no padding, and others may use
- * more rows, so the whole plan is counted. What it takes too much is taken from the share, and m is found again. Stops
- * once the amplification is not below `best`. */
+ * more rows, so the whole plan is counted. What it takes too much, and an eighth of it, is taken from the share, and m is
+ * found again. Stops once the amplification is not below `best`. */
 static enum gnn_status fit_segment(struct diskgnn_segmenter *s, uint64_t limit_bytes, double best, struct candidate *c,
                                    struct gnn_err *err)
 {
@@ -251,7 +251,8 @@ static enum gnn_status fit_segment(struct diskgnn_segmenter *s, uint64_t limit_b
         c->fits = c->bytes <= limit_bytes;
         if (c->fits)
             return GNN_OK;
-        share_bytes -= gnn_min_u64(c->bytes - limit_bytes, share_bytes);
+        const uint64_t excess_bytes = c->bytes - limit_bytes;
+        share_bytes -= gnn_min_u64(excess_bytes + excess_bytes / 8 + s->rows.page_bytes, share_bytes);
     }
     return GNN_OK;
 }

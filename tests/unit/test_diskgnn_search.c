@@ -500,7 +500,7 @@ static bool least_candidate(const struct fixture *f, const struct prepared *p, u
     return true;
 }
 
-enum { BRUTE_STEP = 7, TURNS = 4 };
+enum { BRUTE_STEP = 7, TURNS = 8 };
 
 /* The plan of s that brute force takes: what a whole plan exceeds the limit by is taken from the first one's share. */
 static bool fitting_candidate(const struct fixture *f, const struct prepared *p, uint64_t limit, uint32_t s,
@@ -512,7 +512,7 @@ static bool fitting_candidate(const struct fixture *f, const struct prepared *p,
             return false;
         if (out->bytes <= limit)
             return true;
-        share -= gnn_min_u64(share, out->bytes - limit);
+        share -= gnn_min_u64(share, out->bytes - limit + (out->bytes - limit) / 8 + GNN_PAGE_BYTES);
     }
     return false;
 }
