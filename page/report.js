@@ -32,7 +32,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     if (/bytes(_per_s)?$|_bps$/.test(name))
       return scaled(value, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]) + (/_per_s$/.test(name) ? "/s" : "");
     if (/_pct$/.test(name)) return value.toFixed(1) + " %";
-    if (/accuracy$|ratio$|mrr|hits_/.test(name) && Math.abs(value) <= 1) return value.toFixed(4);
+    if (/accuracy$|ratio$|auc$|_f1$|mrr|hits_/.test(name) && Math.abs(value) <= 1) return value.toFixed(4);
     if (Number.isInteger(value) && Math.abs(value) < 1e5) return String(value);
     return scaled(value, 1000, ["", " k", " M", " G", " T"]);
   };

@@ -260,6 +260,9 @@ static const struct metric {
     {"accuracy_pct", "test accuracy", OF_RUN(gnn_run_test_accuracy), .unit = 0.01},
     {"best_accuracy_pct", "test accuracy after the epoch with the best validation accuracy", OF_RUN(best_accuracy)},
     {"mrr", "mean reciprocal rank, test", OF_RUN(gnn_run_test_mrr)},
+    {"own_first_pct", "test queries whose own end ranks first", OF_RUN(gnn_run_test_own_first), .unit = 0.01},
+    {"roc_auc", "area under the ROC curve, test", OF_RUN(gnn_run_test_roc_auc)},
+    {"macro_f1", "macro-averaged F1, test", OF_RUN(gnn_run_test_macro_f1)},
     {"limit_mib", "memory limit", OF_WORK, FIELD, .offset = RUN(cap_bytes), .unit = 1 << 20},
     {"digest", "digest of all mini-batches as a number", OF_RUN(digest)},
     {"bound_gib", "minimum feature reads of any exact system per epoch", OF_RUN(bound_gib)},
@@ -369,7 +372,8 @@ static uint32_t epoch_of_accuracy(const char *name)
 
 bool gnn_metric_of_accuracy(const char *name)
 {
-    return strcmp(name, "accuracy_pct") == 0 || strcmp(name, "best_accuracy_pct") == 0 || begins(name, "rank.") ||
+    return strcmp(name, "accuracy_pct") == 0 || strcmp(name, "best_accuracy_pct") == 0 ||
+           strcmp(name, "roc_auc") == 0 || strcmp(name, "macro_f1") == 0 || begins(name, "rank.") ||
            epoch_of_accuracy(name) > 0;
 }
 

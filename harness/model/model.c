@@ -464,12 +464,15 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
 }
 
 enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
-                                   const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
+                                   const int32_t *labels, struct gnn_step_result *out, gnn_real *logits,
+                                   struct gnn_err *err)
 {
     struct gnn_tensor *t = model->tensor;
     GNN_TRY(reserve_batch(model, batch, false, err));
-    const struct gnn_mat logits = forward(model, batch, x, false);
-    t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
+    const struct gnn_mat z = forward(model, batch, x, false);
+    if (logits != NULL) /* before softmax_nll replaces them by its gradient */
+        t->ops->download(t, logits, z.data, (uint64_t)z.rows * z.cols * sizeof *logits);
+    t->ops->softmax_nll(t, z, labels, &out->loss, &out->correct);
     out->finite = loss_finite(model, out);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));

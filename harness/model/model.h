@@ -68,10 +68,11 @@ GNN_MUST_CHECK enum gnn_status gnn_model_train(struct gnn_model *model, const st
                                                const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
                                                struct gnn_err *err);
 
-/* Runs the forward pass without dropout and computes loss and accuracy. Arguments and errors as gnn_model_train. */
+/* Runs the forward pass without dropout and computes loss and accuracy. Arguments and errors as gnn_model_train. The
+ * logits (seed_count, classes) are written to `logits` on the host, unless it is NULL. */
 GNN_MUST_CHECK enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                   const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
-                                                  struct gnn_err *err);
+                                                  gnn_real *logits, struct gnn_err *err);
 
 /* Runs the forward pass without dropout and writes the logits, before log-softmax, to `out` (seed_count, classes) on
  * the host. x as in gnn_model_train. */

@@ -199,7 +199,7 @@ static void put_run_header(const struct names *names, FILE *out)
     for (int i = 0; i < BEFORE_COLUMNS; i++)
         (void)fprintf(out, ",before_%s", before_columns[i]);
     (void)fputs(",hit_ratio,bound_bytes,bound_ratio,floor_ns,floor_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,"
-                "epochs,part,"
+                "test_own_first,test_roc_auc,test_macro_f1,epochs,part,"
                 "first_epoch_ns,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,epoch_max_ns,epoch_settled",
                 out);
     for (uint32_t i = 0; i < names->count; i++)
@@ -223,6 +223,9 @@ static enum gnn_status put_run(const struct gnn_run_record *run, const struct na
     put_double(hide ? (double)NAN : gnn_run_cpu_pct(run), out);
     put_double(gnn_run_test_accuracy(run), out);
     put_double(gnn_run_test_mrr(run), out);
+    put_double(gnn_run_test_own_first(run), out);
+    put_double(gnn_run_test_roc_auc(run), out);
+    put_double(gnn_run_test_macro_f1(run), out);
     GNN_TRY(put_epochs(run, hide, out, err));
     for (uint32_t i = 0; i < names->count; i++)
         put_count(run->epoch_count == 0 || hide ? GNN_UNKNOWN

@@ -18,11 +18,11 @@ enum gnn_csv_rows {
  *
  * A row of a run has its number, the columns of `runs`, the counters summed over the epochs, and the counters before
  * the first epoch (before_...), named as in results/schema.sql. Derived columns follow: hit_ratio, bound_bytes,
- * bound_ratio, floor_ns, floor_ratio, io_wait_pct, cpu_pct, test_accuracy, test_mrr, epochs, part (gnn_run_part; empty:
- * whole epochs), first_epoch_ns. Then come the times of the epochs that count (gnn_run_counts_epoch): epoch_min_ns,
- * epoch_p50_ns, epoch_p90_ns, epoch_max_ns. epoch_settled is 0 or 1 for extrapolated epochs. The last columns are
- * distributions of reads, requests and mini-batches in the last epoch, if the system records them (its figures *_p50_ns
- * and the like).
+ * bound_ratio, floor_ns, floor_ratio, io_wait_pct, cpu_pct, test_accuracy, test_mrr, test_own_first (share of queries),
+ * test_roc_auc, test_macro_f1, epochs, part (gnn_run_part; empty: whole epochs), first_epoch_ns. Then come the times of
+ * the epochs that count (gnn_run_counts_epoch): epoch_min_ns, epoch_p50_ns, epoch_p90_ns, epoch_max_ns. epoch_settled
+ * is 0 or 1 for extrapolated epochs. The last columns are distributions of reads, requests and mini-batches in the last
+ * epoch, if the system records them (its figures *_p50_ns and the like).
  *
  * GNN_CSV_OPTIONS appends `started` (UTC), keys of the environment such as host.name and build.revision, and every
  * option of which two of the runs have different values, named as in table `config`. Options that have a column of the

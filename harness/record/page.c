@@ -35,7 +35,7 @@ static const char list_head[] =
     "<th class=\"n\">later epochs s</th>"
     "<th class=\"n\">I/O wait %</th><th class=\"n\">CPU %</th><th class=\"n\">hit ratio</th><th class=\"n\">disk "
     "read before</th><th class=\"n\">disk read, epochs</th>"
-    "<th class=\"n\">peak memory</th><th class=\"n\">test acc %</th></tr>\n";
+    "<th class=\"n\">peak memory</th><th class=\"n\">test acc %</th><th class=\"n\">test MRR or ROC AUC</th></tr>\n";
 static const char after_list[] =
     "</table></div></section>\n"
     "<section class=\"script\" hidden><h2>One run</h2>\n<form class=\"screen\"><label>run<select "
@@ -108,7 +108,9 @@ static void put_run(const struct gnn_run_record *run, FILE *out)
     put_bytes(run->before.device_read_bytes, out);
     put_bytes(run->counters.device_read_bytes, out);
     put_bytes(run->counters.peak_memory_bytes, out);
+    const double mrr = gnn_run_test_mrr(run);
     put_number(100 * gnn_run_test_accuracy(run), "%.2f", out);
+    put_number(isfinite(mrr) ? mrr : gnn_run_test_roc_auc(run), "%.4f", out);
     (void)fputs("</tr>\n", out);
 }
 

@@ -225,7 +225,10 @@ static json_t *derived_object(const struct gnn_run_record *run)
                        add(object, "cpu_pct", real_or_null(gnn_run_cpu_pct(run))) &&
                        add(object, "hit_ratio", real_or_null(gnn_record_hit_ratio(&run->counters))) &&
                        add(object, "test_accuracy", real_or_null(gnn_run_test_accuracy(run))) &&
-                       add(object, "test_mrr", real_or_null(gnn_run_test_mrr(run)));
+                       add(object, "test_mrr", real_or_null(gnn_run_test_mrr(run))) &&
+                       add(object, "test_own_first_ratio", real_or_null(gnn_run_test_own_first(run))) &&
+                       add(object, "test_roc_auc", real_or_null(gnn_run_test_roc_auc(run))) &&
+                       add(object, "test_macro_f1", real_or_null(gnn_run_test_macro_f1(run)));
     return gnn_json_if_whole(object, whole);
 }
 

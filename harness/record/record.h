@@ -18,7 +18,7 @@
 
 enum {
     GNN_RECORD_STAGES_MAX = 12,   /* both: asserts in run/record_fill.c compare them with the system's limits */
-    GNN_RECORD_FIGURES_MAX = 139, /* figures of a system and of the harness */
+    GNN_RECORD_FIGURES_MAX = 147, /* figures of a system and of the harness */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -140,6 +140,17 @@ struct gnn_run_record {
 #define GNN_FIGURE_GPU_BUSY "gpu_busy_ns"
 /* Time of a measured epoch that a hypervisor took from all cores. Absent if the kernel does not report it. */
 #define GNN_FIGURE_STOLEN "cpu_stolen_ns"
+/* Quality of the predictions for validation and test nodes, in millionths. Each is absent if it is unknown. */
+#define GNN_FIGURE_VALID_ROC_AUC "valid_roc_auc_millionths"
+#define GNN_FIGURE_TEST_ROC_AUC "test_roc_auc_millionths"
+#define GNN_FIGURE_VALID_MACRO_F1 "valid_macro_f1_millionths"
+#define GNN_FIGURE_TEST_MACRO_F1 "test_macro_f1_millionths"
+/* Link prediction, ranks among all nodes: queries of validation and test edges, and those of them whose own end, the
+ * node that the query starts from, ranks first. */
+#define GNN_FIGURE_VALID_QUERIES "valid_queries"
+#define GNN_FIGURE_TEST_QUERIES "test_queries"
+#define GNN_FIGURE_VALID_OWN_FIRST "valid_own_first"
+#define GNN_FIGURE_TEST_OWN_FIRST "test_own_first"
 /* Rows that a system read to fill a cache before an epoch; a figure of that epoch. */
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
 /* Key of the environment: version of the batch digests. A record without it has version 1. */

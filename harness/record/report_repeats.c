@@ -80,6 +80,8 @@ static const struct {
     {">peak memory", "peak_memory_bytes", peak_bytes, BYTES},
     {">test acc %", "test_accuracy_pct", test_accuracy_pct, SHARE},
     {">test MRR", "test_mrr", gnn_run_test_mrr, SHARE},
+    {">test ROC AUC", "test_roc_auc", gnn_run_test_roc_auc, SHARE},
+    {">test macro-F1", "test_macro_f1", gnn_run_test_macro_f1, SHARE},
     {">rows read/bound", "bound_ratio", gnn_run_bound_ratio, SHARE},
     {">epoch/floor", "floor_ratio", gnn_run_floor_ratio, SHARE},
 };

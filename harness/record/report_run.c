@@ -175,6 +175,7 @@ static void print_learned(const struct gnn_run_record *run, FILE *out)
     char text[256], few[TEXT_BYTES];
     const double loss = run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].loss : (double)NAN;
     const double mrr = gnn_run_test_mrr(run), accuracy = gnn_run_test_accuracy(run);
+    const double own_first = gnn_run_test_own_first(run), auc = gnn_run_test_roc_auc(run);
     text[0] = '\0';
     if (isfinite(loss))
         gnn_text_list(text, sizeof text, "loss %.4f", loss);
@@ -182,6 +183,10 @@ static void print_learned(const struct gnn_run_record *run, FILE *out)
         gnn_text_list(text, sizeof text, "test MRR %.4f", mrr);
     else if (isfinite(accuracy))
         gnn_text_list(text, sizeof text, "test accuracy %.2f %%%s", 100.0 * accuracy, few_test_nodes(run, few));
+    if (isfinite(own_first))
+        gnn_text_list(text, sizeof text, "own end first in %.1f %% of the queries", 100.0 * own_first);
+    if (isfinite(auc))
+        gnn_text_list(text, sizeof text, "ROC AUC %.4f", auc);
     if (text[0] != '\0')
         print_line("training", text, out);
 }

@@ -348,6 +348,35 @@ double gnn_run_test_mrr(const struct gnn_run_record *run)
     return (double)NAN;
 }
 
+/* The last known value of a figure; GNN_UNKNOWN: none. */
+static uint64_t last_figure(const struct gnn_run_record *run, const char *name)
+{
+    uint64_t value = GNN_UNKNOWN;
+    for (uint32_t e = run->epoch_count; e-- > 0 && value == GNN_UNKNOWN;)
+        value = gnn_recorded_figure(&run->epochs[e], name);
+    return value;
+}
+
+static double last_ratio(uint64_t part, uint64_t whole)
+{
+    return part == GNN_UNKNOWN || whole == GNN_UNKNOWN || whole == 0 ? (double)NAN : (double)part / (double)whole;
+}
+
+double gnn_run_test_roc_auc(const struct gnn_run_record *run)
+{
+    return last_ratio(last_figure(run, GNN_FIGURE_TEST_ROC_AUC), 1000000);
+}
+
+double gnn_run_test_macro_f1(const struct gnn_run_record *run)
+{
+    return last_ratio(last_figure(run, GNN_FIGURE_TEST_MACRO_F1), 1000000);
+}
+
+double gnn_run_test_own_first(const struct gnn_run_record *run)
+{
+    return last_ratio(last_figure(run, GNN_FIGURE_TEST_OWN_FIRST), last_figure(run, GNN_FIGURE_TEST_QUERIES));
+}
+
 /* ---- caption ---- */
 
 static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -109,6 +109,13 @@ double gnn_run_test_mrr(const struct gnn_run_record *run);
 /* Returns the last known test accuracy; NAN: none. */
 double gnn_run_test_accuracy(const struct gnn_run_record *run);
 
+/* Return the last known area under the ROC curve and macro-averaged F1 of the test nodes; NAN: none. */
+double gnn_run_test_roc_auc(const struct gnn_run_record *run);
+double gnn_run_test_macro_f1(const struct gnn_run_record *run);
+
+/* Returns the last known share of the test edges' queries whose own end ranks first; NAN: none. */
+double gnn_run_test_own_first(const struct gnn_run_record *run);
+
 /* Returns whether the run's features are half-precision numbers (--feature-type f16). */
 bool gnn_run_has_halves(const struct gnn_run_record *run);
 /* Returns the bytes of a feature row on disk. GNN_UNKNOWN: the width is unknown. */

@@ -81,8 +81,8 @@ const struct gnn_option gnn_run_options[] = {
     OPTION(LINKS, "embedding-lr", F64, embedding_lr, "0.1", .min = 1e-9, .max = 10,
            .help = "Learning rate of vectors, relations and encoder, with --task link", .source = "MariusGNN artifact"),
     OPTION(LINKS, "negative-set", CHOICE, negative_set, "sampled", .choices = gnn_negative_set_words,
-           .help = "Nodes that the edges of a chunk are compared with, with --task link: `sampled`, --negatives of them; "
-                   "`own`, also the nodes that the chunk's queries start from; `all`, every node"),
+           .help = "Nodes that the edges of a chunk are compared with, with --task link: `sampled`, --negatives of "
+                   "them; `own`, also the nodes that the chunk's queries start from; `all`, every node"),
     OPTION(LINKS, "negatives", U32, negatives, "500", .unit = "nodes", .min = 1, .max = 1 << 20,
            .help = "Negative nodes that the edges of a chunk are compared with, on each side, with --task link",
            .source = "MariusGNN artifact"),

@@ -20,7 +20,7 @@
 
 /* Figures of an epoch that are the harness's own: those added here, those of its floor (floor.h), and those of sizes,
  * asked for and the device's: four ends and the classes that have any. */
-enum { OWN_FIGURES = 32, FLOOR_FIGURES = 3, SIZE_FIGURES = 2 * (4 + GNN_SIZE_CLASSES) };
+enum { OWN_FIGURES = 40, FLOOR_FIGURES = 3, SIZE_FIGURES = 2 * (4 + GNN_SIZE_CLASSES) };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -381,12 +381,35 @@ static void add_distributions(struct gnn_record_epoch *out, const struct gnn_wir
     add_sizes(out, "device_read", &of_device);
 }
 
+static void add_share(struct gnn_record_epoch *out, const char *name, double share)
+{
+    if (isfinite(share))
+        add_figure(out, name, (uint64_t)llround(1e6 * share));
+}
+
+static void add_queries(struct gnn_record_epoch *out, const char *queries, const char *own_first,
+                        const struct gnn_link_quality *quality)
+{
+    if (quality->own_first == GNN_UNKNOWN)
+        return;
+    assert(quality->own_first <= quality->queries);
+    add_figure(out, queries, quality->queries);
+    add_figure(out, own_first, quality->own_first);
+}
+
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out)
 {
-    out->valid_accuracy = wire->valid;
-    out->test_accuracy = wire->test;
-    if (!wire->links)
+    out->valid_accuracy = wire->valid.accuracy;
+    out->test_accuracy = wire->test.accuracy;
+    if (!wire->links) {
+        add_share(out, GNN_FIGURE_VALID_ROC_AUC, wire->valid.roc_auc);
+        add_share(out, GNN_FIGURE_TEST_ROC_AUC, wire->test.roc_auc);
+        add_share(out, GNN_FIGURE_VALID_MACRO_F1, wire->valid.macro_f1);
+        add_share(out, GNN_FIGURE_TEST_MACRO_F1, wire->test.macro_f1);
         return;
+    }
+    add_queries(out, GNN_FIGURE_VALID_QUERIES, GNN_FIGURE_VALID_OWN_FIRST, &wire->valid_links);
+    add_queries(out, GNN_FIGURE_TEST_QUERIES, GNN_FIGURE_TEST_OWN_FIRST, &wire->test_links);
     out->valid_mrr = wire->valid_links.mrr;
     out->valid_raw_mrr = wire->valid_links.raw_mrr;
     out->valid_hits_1 = wire->valid_links.hits_1;

@@ -120,13 +120,23 @@ struct gnn_link_quality {
     double mrr;                     /* among all nodes except those that make a true edge; or among sampled ones */
     double raw_mrr;                 /* among all nodes; NAN if candidates were sampled */
     double hits_1, hits_3, hits_10; /* as mrr */
+    uint64_t queries;               /* two for each edge */
+    uint64_t own_first;             /* queries whose own end ranks first as in mrr; GNN_UNKNOWN if candidates were
+                                     * sampled */
+};
+
+/* Quality of the classification of a split's nodes, in [0, 1]. NAN if the split is empty. */
+struct gnn_node_quality {
+    double accuracy;
+    double roc_auc; /* NAN also unless the dataset has two classes and the split has both */
+    double macro_f1;
 };
 
 enum { GNN_WIRE_SPLIT = 8 };
 
 struct gnn_wire_accuracy {
     uint64_t epoch;
-    double valid, test;                                           /* shares in [0, 1]; NAN if the split is empty */
+    struct gnn_node_quality valid, test;
     char valid_split[GNN_WIRE_SPLIT], test_split[GNN_WIRE_SPLIT]; /* names of the evaluated splits; "" for links */
     bool links;                                                   /* the task has link rankings instead: */
     struct gnn_link_quality valid_links, test_links;

@@ -56,7 +56,8 @@ void gnn_link_batch_close(struct gnn_link_batch *batch); /* accepts NULL */
 uint64_t gnn_link_batch_bytes(const struct gnn_negative_config *config, uint32_t universe, uint32_t batch_size);
 
 /* Fills the batch with these edges (1 to batch_size). pool (pool_count): the nodes that uniform negatives are drawn
- * from, such as those in memory; NULL: all nodes. With GNN_NEGATIVES_ALL the negatives are the whole pool. GNN_EFORMAT: an edge has a node outside the graph. */
+ * from, such as those in memory; NULL: all nodes. With GNN_NEGATIVES_ALL the negatives are the whole pool.
+ * GNN_EFORMAT: an edge has a node outside the graph. */
 GNN_MUST_CHECK enum gnn_status gnn_link_batch_fill(struct gnn_link_batch *batch, uint64_t epoch, uint64_t number,
                                                    const struct gnn_triple *edges, uint32_t count, const gnn_node *pool,
                                                    uint32_t pool_count, struct gnn_err *err);

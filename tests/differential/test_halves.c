@@ -185,6 +185,7 @@ static void train_and_evaluate(const struct train_graph_config *config, int back
     struct fixture f;
     struct train_run run;
     struct gnn_err err = {0};
+    struct gnn_node_quality quality;
     gnn_node held_out[60];
     fixture_open(&f, .graph = config);
     for (uint32_t i = 0; i < sizeof held_out / sizeof *held_out; i++)
@@ -197,7 +198,8 @@ static void train_and_evaluate(const struct train_graph_config *config, int back
     must_run(train_run_open(&run, &f.graph), &run);
     must_run(train_run_epoch(&run, 0), &run);
     memcpy(loss, run.loss, BATCHES * sizeof *loss);
-    must_run(gnn_evaluate_split(&run.env, &split, accuracy, &err), &run);
+    must_run(gnn_evaluate_split(&run.env, &split, &quality, &err), &run);
+    *accuracy = quality.accuracy;
     train_run_close(&run);
     fixture_close(&f);
 }

@@ -77,7 +77,7 @@ static void fixture_close(struct fixture *f)
 static double loss_of(struct fixture *f)
 {
     struct gnn_step_result result;
-    assert_int_equal(gnn_model_evaluate(f->model, &f->batch, f->x, f->labels, &result, NULL), GNN_OK);
+    assert_int_equal(gnn_model_evaluate(f->model, &f->batch, f->x, f->labels, &result, NULL, NULL), GNN_OK);
     return result.loss;
 }
 

@@ -186,7 +186,7 @@ static uint32_t pass(struct learner *l, const gnn_node *nodes, uint32_t count, b
         for (uint32_t i = 0; i < size; i++)
             labels[i] = l->graph->labels[nodes[at + i]];
         must(train ? gnn_model_train(l->model, view, l->x, labels, &step, &err)
-                   : gnn_model_evaluate(l->model, view, l->x, labels, &step, &err),
+                   : gnn_model_evaluate(l->model, view, l->x, labels, &step, NULL, &err),
              &err);
         right += step.correct;
     }

@@ -92,14 +92,14 @@ static void test_loss_falls(void **state)
         assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
         struct toy_data data = data_open(&config, 100, true, seed);
         struct gnn_step_result before, after;
-        assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &before, NULL), GNN_OK);
+        assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &before, NULL, NULL), GNN_OK);
         double last = before.loss;
         for (uint32_t round = 0; round < 4; round++) {
             for (uint32_t s = 0; s < 15; s++) {
                 data.batch.batch = round * 15 + s;
                 (void)train(model, &data);
             }
-            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &after, NULL), GNN_OK);
+            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &after, NULL, NULL), GNN_OK);
             assert_true(after.loss < last);
             last = after.loss;
         }
@@ -389,7 +389,7 @@ static void test_kernels_suffice(void **state)
             struct toy_data data = data_open(&config, seeds[n], false, seed + n);
             struct gnn_step_result result;
             (void)train(model, &data);
-            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &result, NULL), GNN_OK);
+            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &result, NULL, NULL), GNN_OK);
             data_close(&data);
         }
         const uint32_t count = gnn_cpu_state(t)->kernels.count;

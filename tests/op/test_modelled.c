@@ -303,7 +303,7 @@ static uint64_t run_model(enum gnn_model_kind kind, bool gpu, uint32_t hidden)
     struct gnn_step_result step = {0};
     assert_int_equal(gnn_model_train(model, &batch, x, labels, &step, NULL), GNN_OK);
     assert_true(isnan(step.loss) && step.correct == 0);
-    assert_int_equal(gnn_model_evaluate(model, &batch, x, labels, &step, NULL), GNN_OK);
+    assert_int_equal(gnn_model_evaluate(model, &batch, x, labels, &step, NULL, NULL), GNN_OK);
     struct gnn_modelled_counts counts;
     gnn_modelled_counts(t, &counts);
     assert_true(counts.busy_ns > 0 && counts.busy_ns <= atomic_load(&u.clock.now_ns));

@@ -90,7 +90,7 @@ void gnn_run_progress_accuracy(struct gnn_run_progress *p, const struct gnn_wire
                       accuracy->test_links.hits_10);
     else
         (void)fprintf(p->setup.out, "%s  accuracy: valid %.2f %%, test %.2f %%\n", p->setup.system,
-                      100 * accuracy->valid, 100 * accuracy->test);
+                      100 * accuracy->valid.accuracy, 100 * accuracy->test.accuracy);
 }
 
 /* ---- without a terminal ---- */

@@ -321,7 +321,8 @@ static enum gnn_status evaluate_links(struct gnn_run_worker *w, uint64_t epoch, 
 {
     struct gnn_wire_message message = {0};
     struct gnn_wire_accuracy *const a = &message.as.accuracy;
-    *a = (struct gnn_wire_accuracy){.epoch = epoch, .valid = NAN, .test = NAN, .links = true};
+    const struct gnn_node_quality none = {NAN, NAN, NAN};
+    *a = (struct gnn_wire_accuracy){.epoch = epoch, .valid = none, .test = none, .links = true};
     GNN_TRY(gnn_evaluate_links(&w->env, w->system, w->system_state, w->config->candidates, &a->valid_links,
                                &a->test_links, err));
     gnn_control_send(&message, GNN_WIRE_ACCURACY);
@@ -329,12 +330,12 @@ static enum gnn_status evaluate_links(struct gnn_run_worker *w, uint64_t epoch, 
 }
 
 /* Evaluates the nodes of a split, and notes which split it was. */
-static enum gnn_status evaluate_nodes(const struct gnn_run_worker *w, const struct gnn_split *split, double *accuracy,
-                                      char name[GNN_WIRE_SPLIT], struct gnn_err *err)
+static enum gnn_status evaluate_nodes(const struct gnn_run_worker *w, const struct gnn_split *split,
+                                      struct gnn_node_quality *quality, char name[GNN_WIRE_SPLIT], struct gnn_err *err)
 {
     assert(strlen(split->name) < GNN_WIRE_SPLIT);
     (void)snprintf(name, GNN_WIRE_SPLIT, "%s", split->name);
-    return gnn_evaluate_split(&w->env, split, accuracy, err);
+    return gnn_evaluate_split(&w->env, split, quality, err);
 }
 
 static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)

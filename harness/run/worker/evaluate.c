@@ -2,11 +2,14 @@
 #include "harness/run/worker/evaluate.h"
 
 #include "harness/base/rng.h"
+#include "harness/model/class_quality.h"
 #include "harness/system/sampling.h"
 #include "harness/system/training.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -25,11 +28,19 @@ struct evaluation {
     struct gnn_rows rows;   /* (node_count, dim) of the batch, on the host */
     struct gnn_rows device; /* the same where ops read it, if they have memory of their own */
     struct gnn_rows wide;   /* the same, if the dataset's rows are float16 */
+    gnn_real *logits;       /* (SEEDS_MAX, classes) of the batch */
+    uint64_t correct;
+    struct gnn_class_count *counts; /* (classes) */
+    struct gnn_scored_node *scored; /* (nodes of the split), with two classes; else NULL */
+    uint32_t scored_count;
 };
 
 static void close_evaluation(struct evaluation *e)
 {
     struct gnn_world *const w = e->env->world;
+    gnn_mem_free(w, e->scored);
+    free(e->counts);
+    free(e->logits);
     gnn_rows_close(&e->rows);
     gnn_rows_close(&e->device);
     gnn_rows_close(&e->wide);
@@ -42,7 +53,17 @@ static void close_evaluation(struct evaluation *e)
     gnn_file_close(w, e->indices_file);
 }
 
-static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err)
+static enum gnn_status open_counts(struct evaluation *e, uint32_t nodes, struct gnn_err *err)
+{
+    const uint32_t classes = e->env->dataset->class_count;
+    GNN_NEW(e->logits, (uint64_t)SEEDS_MAX * classes, err, "logits of an evaluation");
+    GNN_NEW(e->counts, classes, err, "counts of %" PRIu32 " classes", classes);
+    if (classes == 2)
+        GNN_MEM_NEW(e->env->world, e->scored, nodes, "scores of a split", GNN_MEM_PLAIN, err);
+    return GNN_OK;
+}
+
+static enum gnn_status open_evaluation(struct evaluation *e, uint32_t nodes, struct gnn_err *err)
 {
     struct gnn_world *const w = e->env->world;
     const struct gnn_dataset *const data = e->env->dataset;
@@ -59,7 +80,8 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
         .seed = gnn_rng_fork(load->seed, "evaluate"), .layers = load->layers, .floyd_biased = e->env->floyd_biased};
     memcpy(config.fanout, load->fanout, sizeof config.fanout);
     GNN_TRY(gnn_sampler_open(w, &config, data, e->source, &e->sampler, err));
-    return gnn_batch_open(w, &e->batch, err);
+    GNN_TRY(gnn_batch_open(w, &e->batch, err));
+    return open_counts(e, nodes, err);
 }
 
 /* Rows [first, first + count) of the batch, on a thread of their own. */
@@ -117,8 +139,17 @@ static enum gnn_status bring_rows(struct evaluation *e, uint32_t count, const gn
     return gnn_rows_widen(&e->wide, e->device.data, count, x, err);
 }
 
+/* Adds the predictions of a batch, whose logits are there. */
+static void add_predictions(struct evaluation *e, const int32_t *labels, uint32_t count)
+{
+    gnn_class_count_add(e->counts, e->env->dataset->class_count, e->logits, labels, count);
+    for (uint32_t i = 0; e->scored != NULL && i < count; i++)
+        e->scored[e->scored_count++] =
+            (struct gnn_scored_node){.score = e->logits[2 * i + 1] - e->logits[2 * i], .positive = labels[i] == 1};
+}
+
 static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, const gnn_node *seeds, uint32_t count,
-                                      uint64_t *correct, struct gnn_err *err)
+                                      struct gnn_err *err)
 {
     GNN_TRY(gnn_sampler_sample(e->sampler, 0, index, seeds, count, e->batch, err));
     const struct gnn_batch_view *const view = gnn_batch_view(e->batch);
@@ -131,10 +162,11 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
     struct gnn_step_result step;
     const gnn_real *x;
     GNN_TRY(bring_rows(e, view->node_count, &x, err));
-    GNN_TRY(gnn_model_evaluate(e->env->model, view, x, labels, &step, err));
+    GNN_TRY(gnn_model_evaluate(e->env->model, view, x, labels, &step, e->logits, err));
     if (!step.finite)
         return gnn_step_not_finite(e->env, view, x, &step, err);
-    *correct += step.correct;
+    e->correct += step.correct;
+    add_predictions(e, labels, count);
     return GNN_OK;
 }
 
@@ -151,11 +183,11 @@ uint64_t gnn_evaluate_bytes(const struct gnn_env *env)
     const bool widened = d->feature_type != GNN_F32 && !gnn_env_on_device(env);
     const uint32_t row_bytes = d->row_bytes + (widened ? gnn_dataset_wide_bytes(d) : 0);
     const uint64_t rows = gnn_mul_bytes(gnn_rows_capacity(largest.nodes[load.layers]), row_bytes);
-    return samplers + gnn_batch_reserved_bytes(env->dataset, &load) + rows;
+    const uint64_t scored = d->class_count == 2 ? gnn_max_u32(d->valid.count, d->test.count) : 0;
+    return samplers + gnn_batch_reserved_bytes(env->dataset, &load) + rows + scored * sizeof(struct gnn_scored_node);
 }
 
-static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split *split, uint64_t *correct,
-                                    struct gnn_err *err)
+static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split *split, struct gnn_err *err)
 {
     const uint32_t batch_size = gnn_min_u32(e->env->workload->batch_size, SEEDS_MAX);
     uint64_t index = 0;
@@ -163,24 +195,27 @@ static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split
         if (atomic_load(e->env->stop))
             return gnn_fail(err, GNN_ECANCELLED, "stopped while evaluating");
         const uint32_t count = gnn_min_u32(split->count - at, batch_size);
-        GNN_TRY(evaluate_batch(e, index++, split->nodes + at, count, correct, err));
+        GNN_TRY(evaluate_batch(e, index++, split->nodes + at, count, err));
     }
     return GNN_OK;
 }
 
-enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split, double *accuracy,
-                                   struct gnn_err *err)
+enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split,
+                                   struct gnn_node_quality *out, struct gnn_err *err)
 {
     assert(env->model != NULL);
-    *accuracy = NAN;
+    *out = (struct gnn_node_quality){NAN, NAN, NAN};
     if (split->count == 0)
         return GNN_OK;
     struct evaluation e = {.env = env};
-    uint64_t correct = 0;
-    enum gnn_status status = open_evaluation(&e, err);
-    GNN_NEXT(status, evaluate_all(&e, split, &correct, err));
+    enum gnn_status status = open_evaluation(&e, split->count, err);
+    GNN_NEXT(status, evaluate_all(&e, split, err));
+    if (status == GNN_OK) {
+        assert(e.scored == NULL || e.scored_count == split->count);
+        out->accuracy = (double)e.correct / (double)split->count;
+        out->macro_f1 = gnn_macro_f1(e.counts, env->dataset->class_count);
+        out->roc_auc = e.scored != NULL ? gnn_roc_auc(e.scored, e.scored_count) : (double)NAN;
+    }
     close_evaluation(&e);
-    if (status == GNN_OK)
-        *accuracy = (double)correct / (double)split->count;
     return status;
 }

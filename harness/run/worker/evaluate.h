@@ -7,14 +7,15 @@
 #ifndef GNN_RUN_EVALUATE_H
 #define GNN_RUN_EVALUATE_H
 
+#include "harness/run/wire.h"
 #include "harness/system/system.h"
 
-/* Computes *accuracy = correct / count over the nodes; NAN for an empty split. GNN_ECANCELLED: env->stop was set. */
+/* Computes the quality of the predictions for the nodes of a split. GNN_ECANCELLED: env->stop was set. */
 GNN_MUST_CHECK enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split,
-                                                  double *accuracy, struct gnn_err *err);
+                                                  struct gnn_node_quality *out, struct gnn_err *err);
 
 /* Returns the host memory of an evaluation, for memory plans: its sampler and one mini-batch of at most 512 seeds with
- * its features. */
+ * its features. With two classes it also holds the scores of a split. */
 uint64_t gnn_evaluate_bytes(const struct gnn_env *env);
 
 #endif

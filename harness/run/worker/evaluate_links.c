@@ -162,6 +162,7 @@ static enum gnn_status find_vectors(struct evaluation *e, struct gnn_err *err)
 
 struct ranks {
     struct gnn_ranking filtered, raw;
+    uint64_t own_first; /* queries whose own end ranks first */
 };
 
 /* Scores of these edges' queries against x, on the host. */
@@ -182,21 +183,40 @@ static gnn_node end_of(const struct gnn_triple *edge, uint32_t side)
     return side == 0 ? edge->source : edge->target;
 }
 
+/* Returns whether the node that the query starts from ranks first: it makes no known edge, and no other candidate has a
+ * higher score, the true edge included. */
+static bool own_end_first(const struct evaluation *e, uint32_t side, gnn_node own, const gnn_real *scores,
+                          const struct gnn_triple *known, uint64_t known_count, gnn_node answer)
+{
+    uint64_t above = 0;
+    for (uint32_t x = 0; x < e->env->dataset->node_count; x++)
+        above += scores[x] > scores[own];
+    for (uint64_t i = 0; i < known_count; i++) {
+        const gnn_node x = end_of(&known[i], side);
+        if (x == own)
+            return false;
+        above -= x != answer && scores[x] > scores[own];
+    }
+    return above == 0;
+}
+
 /* The true edge is among all nodes, and among the known ones. */
 static void rank_among_all(const struct evaluation *e, uint32_t side, const struct gnn_triple *edge,
                            const gnn_real *scores, struct ranks *out)
 {
     uint64_t known = 0, above_known = 0;
+    const gnn_node own = end_of(edge, 1 - side);
     const gnn_real positive = scores[end_of(edge, side)];
     const uint64_t above = gnn_rank_count(scores, e->env->dataset->node_count, positive);
-    const struct gnn_triple *const edges =
-        gnn_known_find(e->known, side, end_of(edge, 1 - side), edge->relation, &known);
+    const struct gnn_triple *const edges = gnn_known_find(e->known, side, own, edge->relation, &known);
     for (uint64_t i = 0; i < known; i++)
         above_known += gnn_ranks_above(scores[end_of(&edges[i], side)], positive);
     assert(above_known >= 1);
     assert(above_known <= above);
     gnn_ranking_add(&out->raw, above);
     gnn_ranking_add(&out->filtered, above - above_known + 1);
+    if (scores[own] >= positive)
+        out->own_first += own_end_first(e, side, own, scores, edges, known, end_of(edge, side));
 }
 
 static enum gnn_status rank_side(struct evaluation *e, uint32_t side, const struct gnn_triple *edges, uint32_t count,
@@ -314,7 +334,9 @@ static enum gnn_status evaluate_split(struct evaluation *e, enum gnn_triple_spli
                                      .raw_mrr = gnn_ranking_mrr(&ranks.raw),
                                      .hits_1 = gnn_ranking_share(r, (double)r->hits_1),
                                      .hits_3 = gnn_ranking_share(r, (double)r->hits_3),
-                                     .hits_10 = gnn_ranking_share(r, (double)r->hits_10)};
+                                     .hits_10 = gnn_ranking_share(r, (double)r->hits_10),
+                                     .queries = r->queries,
+                                     .own_first = e->candidates == 0 ? ranks.own_first : GNN_UNKNOWN};
     return status;
 }
 
