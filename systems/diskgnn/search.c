@@ -232,8 +232,8 @@ struct candidate {
 };
 
 /* Finds the smallest m for a length. The share of the first segment has no tables and no padding, and others may use
- * more rows, so the whole plan is counted. What it takes too much, and an eighth of it, is taken from the share, and m is
- * found again. Stops once the amplification is not below `best`. */
+ * more rows, so the whole plan is counted. While it exceeds the limit, its excess and an eighth of that leave the
+ * share, and m is found again. Stops once the amplification is not below `best`. */
 static enum gnn_status fit_segment(struct diskgnn_segmenter *s, uint64_t limit_bytes, double best, struct candidate *c,
                                    struct gnn_err *err)
 {
