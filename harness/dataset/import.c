@@ -231,20 +231,37 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
     return GNN_OK;
 }
 
+/* Names files that may be a split of another name: in the input, or where the training nodes are. */
+static const char *near_splits(const struct gnn_importer *importer, const struct gnn_node_files *files, int split,
+                               char text[GNN_NEAR_BYTES])
+{
+    static const char *const words[GNN_FIND_SPLITS][5] = {
+        {"train", "mask", "split", NULL}, {"val", "dev", "mask", "split", NULL}, {"test", "mask", "split", NULL}};
+    char dir[GNN_OUTPUT_PATH];
+    gnn_container_of(files->arrays.split[0].path, dir);
+    if (gnn_near_files(importer->source->from, words[split], text)[0] == '\0' && files->train)
+        (void)gnn_near_files(dir, words[split], text);
+    return text;
+}
+
 /* Says what of the result is not the input's. */
 static void tell_random(const struct gnn_importer *importer, const struct gnn_node_files *files)
 {
     const struct gnn_import_options *const o = importer->options;
     const char *const from = importer->source->from;
+    char near[GNN_NEAR_BYTES];
     if (!files->dense && !files->sparse)
         gnn_log_warn("%s has no features: random ones of width %" PRIu32 " are drawn (--seed %" PRIu64 ")", from,
                      importer->meta.dims[0], o->seed);
     if (!files->labels)
         gnn_log_warn("%s has no labels: random ones of %" PRIu32 " classes are drawn; no accuracy means anything", from,
                      o->classes);
-    if (!files->train)
-        gnn_log_warn("%s has no splits: %g of the nodes are drawn for training, %g for validation, %g for testing",
-                     from, o->train_fraction, o->valid_fraction, o->test_fraction);
+    if (files->train)
+        return;
+    const bool named = importer->arrays != NULL && near_splits(importer, files, 0, near)[0] != '\0';
+    gnn_log_warn("%s has no splits%s%s%s: %g of the nodes are drawn for training, %g for validation, %g for testing",
+                 from, named ? " under usual names (not read: " : "", named ? near : "", named ? ")" : "",
+                 o->train_fraction, o->valid_fraction, o->test_fraction);
 }
 
 /* Says where edges and splits were found if that is not the input itself. */
@@ -265,19 +282,16 @@ static void tell_found(const struct gnn_importer *importer, const struct gnn_nod
         gnn_log_info("splits: %s", a->split_dir);
 }
 
-/* Names what may be a split that is absent, under another name. */
+/* Says which splits are absent where there are training nodes. */
 static void tell_absent(const struct gnn_importer *importer, const struct gnn_node_files *files)
 {
-    static const char *const kinds[] = {"training", "validation", "test"};
-    static const char *const words[][6] = {
-        {"train", "mask", "split", NULL}, {"val", "dev", "mask", "split", NULL}, {"test", "mask", "split", NULL}};
-    const char *const from = importer->source->from;
+    static const char *const kinds[GNN_FIND_SPLITS] = {"training", "validation", "test"};
     char near[GNN_NEAR_BYTES];
-    for (int i = 0; i < GNN_FIND_SPLITS && importer->arrays != NULL && !importer->source->split_by_id; i++) {
-        if (files->arrays.split[i].form != GNN_SPLIT_NONE || (i > 0 && !files->train))
+    for (int i = 1; i < GNN_FIND_SPLITS && files->train && !importer->source->split_by_id; i++) {
+        if (files->arrays.split[i].form != GNN_SPLIT_NONE)
             continue;
-        (void)gnn_near_files(from, words[i], near);
-        gnn_log_warn("%s has no file of %s nodes under a usual name%s%s", from, kinds[i],
+        (void)near_splits(importer, files, i, near);
+        gnn_log_warn("%s has no file of %s nodes under a usual name%s%s", importer->source->from, kinds[i],
                      near[0] != '\0' ? "; not read: " : "", near);
     }
 }

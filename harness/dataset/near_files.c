@@ -27,7 +27,8 @@ const char *gnn_near_files(const char *dir, const char *const *words, char text[
     if (count < 0)
         return text;
     for (int i = 0; i < count; i++) {
-        if (entries[i]->d_name[0] != '.' && shown < SHOWN && has_word(entries[i]->d_name, words)) {
+        if (entries[i]->d_name[0] != '.' && entries[i]->d_type != DT_DIR && shown < SHOWN &&
+            has_word(entries[i]->d_name, words)) {
             gnn_text_list(text, GNN_NEAR_BYTES, "%s", gnn_text_plain(entries[i]->d_name, plain, sizeof plain));
             shown++;
         }

@@ -351,7 +351,11 @@ static const struct {
     {FOLDER("v % 3") " && gzip -d ogb/raw/edge.csv.gz && sed -i 60q ogb/raw/edge.csv", "", 0,
      "120 edges are stated, and it has 60: it may be incomplete", NULL},
     {FOLDER("v % 3") " && mv ogb/split/time/valid.csv.gz ogb/my_dev_nodes.txt", "", 0,
-     "has no file of validation nodes under a usual name; not read: my_dev_nodes.txt", NULL},
+     "has no file of validation nodes under a usual name; not read: my_dev_nodes.txt\n", NULL},
+    {FOLDER("v % 3") " && mv ogb/split/time/valid.csv.gz ogb/split/time/dev_nodes.txt", "", 0,
+     "has no file of validation nodes under a usual name; not read: dev_nodes.txt\n", NULL},
+    {FOLDER("v % 3") " && mv ogb/split/time/train.csv.gz ogb/my_train.txt && rm -r ogb/split", "--train-fraction 0.5",
+     0, "ogb has no splits under usual names (not read: my_train.txt): 0.5 of the nodes", NULL},
 };
 
 static void test_folders(void **state)
