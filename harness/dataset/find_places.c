@@ -43,7 +43,7 @@ bool gnn_is_container(const char *path)
 const char *gnn_below(const char *dir, const char *path)
 {
     const size_t len = strlen(dir);
-    if (strncmp(dir, path, len) != 0)
+    if (strncmp(dir, path, len) != 0 || (len > 0 && dir[len - 1] != '/' && path[len] != '/' && path[len] != '\0'))
         return path;
     path += len;
     return path + strspn(path, "/");

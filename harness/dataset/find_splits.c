@@ -87,13 +87,22 @@ static bool find_in(struct gnn_finder *f, const char *dir, struct gnn_split_file
     return f->status == GNN_OK && splits[TRAIN].form != GNN_SPLIT_NONE;
 }
 
+/* Writes the folder that --split starts from. */
+static void base_of(const struct gnn_import_source *source, char base[GNN_OUTPUT_PATH])
+{
+    if (gnn_input_is_npz(source->from))
+        gnn_container_of(source->from, base);
+    else
+        (void)snprintf(base, GNN_OUTPUT_PATH, "%s", source->from);
+}
+
 /* The folder, or the file, that --split names: below --from, or as it is. */
 static enum gnn_status find_named(struct gnn_finder *f, const struct gnn_import_source *source,
                                   struct gnn_array_files *out)
 {
-    char path[GNN_OUTPUT_PATH], container[GNN_OUTPUT_PATH];
-    gnn_container_of(source->from, container);
-    gnn_join(path, gnn_input_is_npz(source->from) ? container : source->from, source->split);
+    char path[GNN_OUTPUT_PATH], base[GNN_OUTPUT_PATH];
+    base_of(source, base);
+    gnn_join(path, base, source->split);
     if (access(path, F_OK) != 0 && access(source->split, F_OK) == 0)
         (void)snprintf(path, sizeof path, "%s", source->split);
     if (access(path, F_OK) == 0 && !gnn_is_container(path)) {
@@ -117,8 +126,8 @@ struct candidates {
     char first[GNN_OUTPUT_PATH];
 };
 
-/* Looks at dir/NAME and at the folders in it, which --split names by their path below `from`. */
-static void look_below(struct gnn_finder *f, const char *from, const char *dir, const char *name, struct candidates *c)
+/* Looks at dir/NAME and at the folders in it, which --split names by their path below `base`. */
+static void look_below(struct gnn_finder *f, const char *base, const char *dir, const char *name, struct candidates *c)
 {
     char path[GNN_OUTPUT_PATH];
     struct gnn_split_file splits[GNN_FIND_SPLITS];
@@ -133,9 +142,19 @@ static void look_below(struct gnn_finder *f, const char *from, const char *dir, 
         const size_t used = strlen(c->option);
         if (c->count <= 2)
             (void)snprintf(c->option + used, sizeof c->option - used, "%s--split %s", c->count > 1 ? " or " : "",
-                           gnn_below(from, place));
+                           gnn_below(base, place));
     }
     gnn_listing_close(below);
+}
+
+/* Writes the folder above dir, by its name if dir is below base. */
+static void above_of(const char *base, const char *dir, char above[GNN_OUTPUT_PATH])
+{
+    const char *const below = gnn_below(base, dir);
+    if (below != dir && below[0] != '\0')
+        gnn_container_of(dir, above);
+    else
+        gnn_join(above, dir, "..");
 }
 
 /* Splits in split/KIND next to the arrays or next to their folder, as OGB ships them. */
@@ -144,13 +163,14 @@ static enum gnn_status find_nearby(struct gnn_finder *f, const struct gnn_import
 {
     static const char *const names[] = {"split", "splits"};
     struct candidates c = {0};
-    char above[GNN_OUTPUT_PATH];
+    char base[GNN_OUTPUT_PATH], above[GNN_OUTPUT_PATH];
+    base_of(source, base);
     for (uint32_t i = 0; i < places->count; i++) {
-        gnn_join(above, places->dir[i], "..");
+        above_of(base, places->dir[i], above);
         for (uint32_t n = 0; n < 2 && c.count == 0; n++) {
-            look_below(f, source->from, places->dir[i], names[n], &c);
+            look_below(f, base, places->dir[i], names[n], &c);
             if (c.count == 0)
-                look_below(f, source->from, above, names[n], &c);
+                look_below(f, base, above, names[n], &c);
         }
     }
     GNN_TRY(f->status);

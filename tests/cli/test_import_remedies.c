@@ -338,11 +338,11 @@ static const struct {
     int exit_status;
     const char *message, *lead; /* NULL: right as it is */
 } folders[] = {
-    {FOLDER("v % 3"), "", 0, "splits: ogb/raw/../split/time", NULL},
+    {FOLDER("v % 3"), "", 0, "splits: ogb/split/time\n", NULL},
     {FOLDER("v % 3"), "--split split/time", 0, NULL, NULL},
     {FOLDER("(v % 3) \".0\""), "", 0, "OGB's loader adds the reverse edges", NULL},
     {FOLDER("v % 3") " && cp -r ogb/split/time ogb/split/more", "", 2,
-     "several splits: choose with --split raw/../split/more or ", "choose with "},
+     "several splits: choose with --split split/more or --split split/time\n", "choose with "},
     {FOLDER("v % 3 \",\" v % 2"), "", 1, "found 2 labels per node", "node: add "},
     {FOLDER("(v % 2 ? 255 : v % 3)"), "", 0, "256 classes, 252 of them without a node; 20 nodes have", "none, add "},
     {FOLDER("3 * (v % 10)"), "", 0, "28 classes, 18 of them without a node; 4 nodes have", "none, add "},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs in the folders, archives and names that publishers and libraries use: every one of them gives the dataset of
  * the plain layout, byte for byte. */
+#include "harness/dataset/find_places.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
@@ -539,6 +540,33 @@ static void test_split_folders(void **state)
     expect_same(*state, (struct gnn_import_source){.split = "split/time"}, "one of two");
 }
 
+/* Splits next to the folder of the arrays have the name that --split takes, from wherever the import starts. */
+static void test_names_of_splits(void **state)
+{
+    static const char *const from[] = {"in", "in/raw", "in/raw/data.npz"};
+    static const char *const named[] = {"split/b", "../split/b", "../split/b"};
+    static const char *const messages[] = {"choose with --split split/a or --split split/b",
+                                           "choose with --split ../split/a or --split ../split/b",
+                                           "choose with --split ../split/a or --split ../split/b"};
+    char dir[DATA_PATH];
+    write_expected(*state);
+    for (unsigned i = 0; i < 3; i++) {
+        struct zip_file zip;
+        write_nodes(folder(*state, "in/raw", dir));
+        zip_file_open(&zip, dir, "data.npz", false, false);
+        zip_file_add_npy(&zip, "edge_index.npy", "<i8", "(2, 110)", edges, sizeof edges);
+        zip_file_close(&zip);
+        write_csv_splits(folder(*state, "in/split/a", dir));
+        write_csv_splits(folder(*state, "in/split/b", dir));
+        expect_error(*state, (struct gnn_import_source){.from = from[i]}, messages[i]);
+        expect_same(*state, (struct gnn_import_source){.from = from[i], .split = named[i]}, from[i]);
+    }
+    assert_string_equal(gnn_below("in", "in/raw"), "raw");
+    assert_string_equal(gnn_below("in/", "in/raw"), "raw");
+    assert_string_equal(gnn_below("in", "in"), "");
+    assert_string_equal(gnn_below("in", "input/raw"), "input/raw");
+}
+
 /* ---- what is in doubt ---- */
 
 static void test_several_folders(void **state)
@@ -688,6 +716,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_archive, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_masks, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_split_folders, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_names_of_splits, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_several_folders, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_ignored_parts, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_forms_of_features, data_set_up, data_tear_down),
