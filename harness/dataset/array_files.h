@@ -30,7 +30,7 @@ struct gnn_array_files {
     struct gnn_npy_header label_raw, feature_raw; /* of files without a header; zero: the file has its own */
     struct gnn_split_file split[GNN_FIND_SPLITS]; /* train, valid, test */
     char split_dir[GNN_OUTPUT_PATH];              /* where they were found; "" if in the folder that was searched */
-    uint64_t nodes;                               /* as conf.json states them; 0: unknown */
+    uint64_t nodes;                               /* as conf.json or num-node-list.csv states them; 0: unknown */
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/find_arrays.h"
 
+#include "harness/dataset/csv_numbers.h"
 #include "harness/dataset/find_places.h"
 #include "harness/dataset/find_splits.h"
 #include "harness/dataset/ogb_csv.h"
@@ -128,6 +129,11 @@ static struct gnn_npy_header float_rows(uint64_t rows, uint32_t dim)
                                    .items = gnn_mul_bytes(rows, gnn_max_u32(dim, 1))};
 }
 
+static bool has_no_header(const char *path)
+{
+    return !gnn_csv_is_name(path) && !gnn_npy_has_magic(path);
+}
+
 /* Features and labels without a header have the width that the options state, and the rows that they state or that the
  * files have. */
 static enum gnn_status describe_raw(const struct gnn_import_source *source, struct gnn_array_files *out,
@@ -139,12 +145,12 @@ static enum gnn_status describe_raw(const struct gnn_import_source *source, stru
     const bool labels = out->label_path[0] != '\0' && out->label_raw.item_bytes == 0;
     const uint64_t row_bytes = source->raw_dim * sizeof(float);
     bool used = false;
-    if (features && !gnn_npy_has_magic(out->feature_path)) {
+    if (features && has_no_header(out->feature_path)) {
         out->feature_raw = float_rows(
             source->raw_rows > 0 ? source->raw_rows : file_bytes(out->feature_path) / row_bytes, source->raw_dim);
         used = true;
     }
-    if (labels && !gnn_npy_has_magic(out->label_path)) {
+    if (labels && has_no_header(out->label_path)) {
         const bool all = source->raw_rows > 0 && source->labelled == 0;
         out->label_raw = float_rows(all ? source->raw_rows : file_bytes(out->label_path) / sizeof(float), 0);
         used = true;
@@ -156,13 +162,15 @@ static enum gnn_status describe_raw(const struct gnn_import_source *source, stru
 }
 
 /* Tables in text, unless the options name other files or none. */
-static void find_text(const struct gnn_import_source *source, struct gnn_array_files *out)
+static enum gnn_status find_text(const struct gnn_import_source *source, struct gnn_array_files *out,
+                                 struct gnn_err *err)
 {
-    gnn_ogb_csv_find_nodes(out);
+    GNN_TRY(gnn_ogb_csv_find_nodes(out, err));
     if (source->features != NULL && strcmp(source->features, "none") == 0)
         out->feature_path[0] = '\0';
     if (source->labels != NULL && strcmp(source->labels, "none") == 0)
         out->label_path[0] = '\0';
+    return GNN_OK;
 }
 
 enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, struct gnn_array_files *out,
@@ -175,7 +183,7 @@ enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, str
     enum gnn_status status = find_labels(&f, source, places, out);
     GNN_NEXT(status, find_features(&f, source, places, out));
     if (status == GNN_OK && out->edges.form == GNN_EDGES_TEXT)
-        find_text(source, out);
+        status = find_text(source, out, err);
     GNN_NEXT(status, describe_raw(source, out, err));
     GNN_NEXT(status, gnn_find_splits(source, places, out, err));
     gnn_places_close(places);

@@ -142,6 +142,8 @@ static enum gnn_status probe_parts(struct gnn_importer *importer, const struct g
     else
         GNN_TRY(set_dim(importer, importer->options->dim, "--dim", err));
     GNN_TRY(probe_lists(importer, &a->edges, err));
+    if (a->nodes > 0 && !importer->nodes_known)
+        GNN_TRY(agree_on_nodes(importer, a->nodes, a->edges.path[0], err));
     set_labelled(importer);
     if (f->labels && late)
         GNN_TRY(probe_dense(importer, a->label_path, &a->label_raw, false, err));

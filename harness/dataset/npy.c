@@ -543,6 +543,11 @@ enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
         GNN_TRY(gnn_csv_numbers_read(npy->text, &number, 1, &got, err));
     else
         GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));
+    if (got > 0 && npy->text != NULL)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: more rows than the %" PRIu64 " that num-node-list.csv next to it states: download both "
+                        "again, or remove num-node-list.csv",
+                        npy->input->path, npy->header.shape[0]);
     if (got > 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header", npy->input->path,
                         npy->header.items);

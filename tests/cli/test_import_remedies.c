@@ -356,6 +356,20 @@ static const struct {
      "has no file of validation nodes under a usual name; not read: dev_nodes.txt\n", NULL},
     {FOLDER("v % 3") " && mv ogb/split/time/train.csv.gz ogb/my_train.txt && rm -r ogb/split", "--train-fraction 0.5",
      0, "ogb has no splits under usual names (not read: my_train.txt): 0.5 of the nodes", NULL},
+    /* Numbers of nodes that differ, and damaged files. */
+    {FOLDER("v % 3") " && echo 39 >ogb/raw/num-node-list.csv", "", 1,
+     "node-label.csv.gz: more rows than the 39 that num-node-list.csv next to it states", NULL},
+    {FOLDER("v % 3") " && echo 41 >ogb/raw/num-node-list.csv", "", 1, "node-label.csv.gz: ends after 40 of 41 numbers",
+     NULL},
+    {FOLDER("v % 3") " && rm ogb/raw/node-* && echo 30 >ogb/raw/num-node-list.csv", "--dim 2 --classes 3", 1,
+     "the nodes end at 29", NULL},
+    {FOLDER("v % 3") " && seq 2 >ogb/raw/num-node-list.csv", "", 1, "num-node-list.csv: several graphs", NULL},
+    {FOLDER("v % 3") " && gzip -d ogb/raw/node-feat.csv.gz && sed -i '7s/,.*/,x/' ogb/raw/node-feat.csv", "", 1,
+     "node-feat.csv:7: column 2: not a number: 'x'", NULL},
+    {FOLDER("v % 3") " && gzip -d ogb/raw/edge.csv.gz && sed -i '9s/,.*/,x/' ogb/raw/edge.csv", "", 1,
+     "edge.csv:9: ", NULL},
+    /* An array without a header next to a table in text. */
+    {FOLDER("v % 3") " && head -c 320 /dev/zero >ogb/f", "--features f --raw-dim 2", 0, NULL, NULL},
 };
 
 static void test_folders(void **state)
@@ -395,6 +409,8 @@ static void test_folder_values(void **state)
     succeeds(dir, FOLDER("v % 3 \",\" v % 2") " && oocgnn prepare second --quiet --from ogb --label-column 2");
     succeeds(dir, "cmp <(od -An -v -w4 -td4 data/second/labels | tr -d ' ') <(awk 'BEGIN { for (v = 0; v < 40; v++) "
                   "print v % 2 }')");
+    succeeds(dir, "rm ogb/raw/node-* && echo 45 >ogb/raw/num-node-list.csv && oocgnn prepare third --quiet --from ogb "
+                  "--dim 2 --classes 3 && grep -qx 'nodes = 45' data/third/meta");
     succeeds(dir, "oocgnn prepare first --check && grep -q 'param.nodes_without_edges = 0' data/first/meta");
     succeeds(dir, "oocgnn stats ./data/first --epochs 0 | grep -q 'Nodes without edges: 0 (0.00 %)'");
     process_remove_tree(dir);
