@@ -68,12 +68,12 @@ verdict "registry.c and the folders under systems/ differ" \
 verdict "systems that workloads/smoke.ini does not run" \
     "$(comm -23 <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
         <(sed -n 's/^system = //p' workloads/smoke.ini | sort))"
-# A row of the papers' mechanisms on a GPU (docs/design.md) names files with the functions that hold it: each file is
+# A row of the papers' mechanisms on a GPU (docs/cuda.md) names files with the functions that hold it: each file is
 # there and defines each function, no file stands without one, and every system has a row.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
-mechanisms=$(awk '/^\*\*The papers. mechanisms on a GPU\*\*/ { on = 1 } on && /^\|/ { rows = 1; print } rows && !/^\|/ { exit }' docs/design.md)
+mechanisms=$(awk '/^## The papers. mechanisms on a GPU$/ { on = 1 } on && /^\|/ { rows = 1; print } rows && !/^\|/ { exit }' docs/cuda.md)
 # shellcheck disable=SC2016  # as above
-verdict "mechanisms on a GPU that are not where docs/design.md says" \
+verdict "mechanisms on a GPU that are not where docs/cuda.md says" \
     "$([ "$(grep -c '' <<<"$mechanisms")" -gt 20 ] || echo 'no table of them'
         grep -oE '`[^` ]+/[^` ]+`(: `[a-z_0-9]+`(, `[a-z_0-9]+`)*)?' <<<"$mechanisms" | tr -d '`:,' | while read -r file functions; do
             [ -n "$functions" ] || echo "$file: no function"
