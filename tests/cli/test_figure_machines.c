@@ -162,7 +162,7 @@ static void assumed_parameters_are_halved_and_doubled(void **state)
     figure_expect(p, "tiny-fig1 --sensitivity --check --fix costs=released", 0,
                   PARTS("Ratios with one parameter of a profile halved or doubled: none"));
     figure_expect(p, "tiny-fig1 --sensitivity --fix costs=released --jobs 2", 0,
-                  PARTS("parameter 22 of 22: released.cpu_cores of profile gnndrive-paper", "2 runs made, 0 skipped"));
+                  PARTS("parameter 24 of 24: released.cpu_cores of profile gnndrive-paper", "2 runs made, 0 skipped"));
     /* A parameter is changed in the runs of its own profile alone. */
     figure_expect(p, "tiny-fig1 --sensitivity --fix 'profile=gnndrive-paper|agnes-paper' --jobs 2", 0,
                   PARTS("parameter 13 of 27: storage.read_latency of profile agnes-paper", "2 runs made, 2 skipped"));
