@@ -145,8 +145,7 @@ static double learn(const struct tiny_runs *t, const char *compute, const char *
     (void)snprintf(trace, sizeof trace, "%s/losses", t->dir);
     struct process_result r = process_shell(
         "%s run --system pygplus --task link --dataset freebase86m --scale 1/50000 --data %s --db %s --dim 24 --batch "
-        "200 "
-        "--negatives 60 --chunks 4 --max-batches 4 --no-cold --compute %s --trace-loss %s --json --quiet %s",
+        "200 --chunks 4 --max-batches 4 --no-cold --compute %s --trace-loss %s --json --quiet %s",
         process_program(), t->data, t->db, compute, trace, more);
     json_t *const run = json_loads(r.out, 0, NULL);
     if (run == NULL || strcmp(tiny_runs_text(run, "status"), "ok") != 0)
@@ -162,8 +161,13 @@ static double learn(const struct tiny_runs *t, const char *compute, const char *
 static void links_are_learned_as_on_the_cpu(void **state)
 {
     const struct tiny_runs *const t = *state;
-    static const char *const cases[] = {"--decoder distmult", "--decoder complex --optimizer adam --embedding-lr 0.02",
-                                        "--decoder transe", "--encoder --fanout 4"};
+    static const char *const cases[] = {"--negatives 60 --decoder distmult",
+                                        "--negatives 60 --decoder complex --optimizer adam --embedding-lr 0.02",
+                                        "--negatives 60 --decoder transe",
+                                        "--negatives 60 --encoder --fanout 4",
+                                        "--negatives 60 --negative-set own --decoder complex",
+                                        "--negative-set all --decoder distmult",
+                                        "--negative-set all --decoder transe"};
     struct process_result r =
         process_shell("%s prepare freebase86m --scale 1/50000 --dim 24 --data %s --quiet", process_program(), t->data);
     if (r.exit_status != 0)

@@ -86,6 +86,7 @@ static int tear_down(void **state)
 #define MEMORY "--system mariusgnn --set mariusgnn.policy=memory --set mariusgnn.partitions=8"
 
 #define SMALL "--batch 200 --negatives 60 --chunks 4 --dim 24"
+#define ALL "--batch 200 --negative-set all --chunks 4 --dim 24"
 
 /* A run of PyG+, unless more says otherwise, on the planted graph that must be valid. */
 static json_t *run_on(const struct links *l, const char *dataset, const char *more)
@@ -135,6 +136,12 @@ static void test_a_planted_graph_is_learned(void **state)
         {SMALL " --epochs 8 " COMET, 0.15},
         {SMALL " --epochs 8 " BETA, 0.1},
         {SMALL " --epochs 8 " COMET " --optimizer adam --embedding-lr 0.02 --decoder transe", 0.1},
+        {SMALL " --epochs 8 --negative-set own --decoder complex", 0.2},
+        {SMALL " --epochs 8 --negative-set own " COMET, 0.15},
+        {ALL " --epochs 8", 0.2},
+        {ALL " --epochs 8 --decoder transe", 0.2},
+        {ALL " --epochs 8 --encoder --fanout 8", 0.1},
+        {ALL " --epochs 8 " COMET, 0.15},
         {SMALL " --epochs 8 " COMET " --set mariusgnn.edges=in --encoder --fanout 8", 0.1},
         {SMALL " --epochs 8 " COMET " --set mariusgnn.edges=in --encoder --model gat --heads 2 --hidden 8 --fanout 6,4",
          0.05},
@@ -339,6 +346,12 @@ static void test_refusals(void **state)
          "--task link"},
         {"--system pygplus --dataset kg --dim 8", 2, "without training nodes; add --task link"},
         {"--system pygplus --dataset kg --negatives 3", 2, "are for links: add --task link"},
+        {"--system pygplus --dataset kg --negative-set own", 2, "are for links: add --task link"},
+        {"--system pygplus --dataset kg --task link --negative-set query", 2, "query"},
+        {"--system pygplus --dataset kg --task link --negative-set all --negatives 3", 2,
+         "--negatives 3: --negative-set all compares edges with all nodes"},
+        {"--system pygplus --dataset kg --task link --negative-set all --degree-share 0", 2,
+         "--degree-share 0: --negative-set all compares edges with all nodes"},
         {"--system pygplus --dataset kg --task link --sample-only", 4, "links are not learned without training"},
         {"--system pygplus --dataset kg --task link --workers 2", 4, "pygplus trains in one process"},
         {"--system pygplus --dataset kg --task link --decoder complex --dim 7", 2, "takes an even one"},

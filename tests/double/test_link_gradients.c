@@ -51,7 +51,7 @@ static void randomise_relations(struct gnn_link *link, struct gnn_rng *rng)
 }
 
 /* lr = 0: a training step leaves values alone and gradients behind. */
-static void check_decoder(enum gnn_decoder decoder, const char *name)
+static void check_decoder(enum gnn_decoder decoder, const char *name, bool all)
 {
     struct toy_memory memory = {0};
     struct gnn_tensor *const t = toy_tensor_open(&gnn_tensor_ref, &memory, 1);
@@ -60,7 +60,10 @@ static void check_decoder(enum gnn_decoder decoder, const char *name)
         .decoder = decoder, .optimizer = GNN_OPTIMIZER_ADAGRAD, .dim = DIM, .relations = RELATIONS};
     struct link_case c;
     struct gnn_link *link = NULL;
-    link_case_open(&c, &rng, &config, NODES, EDGES, CHUNKS, NEGATIVES);
+    if (all)
+        link_case_open_all(&c, &rng, &config, NODES, EDGES, CHUNKS);
+    else
+        link_case_open(&c, &rng, &config, NODES, EDGES, CHUNKS, NEGATIVES);
     assert_int_equal(gnn_link_open(t, &config, &link, NULL), GNN_OK);
     randomise_relations(link, &rng);
     gnn_real *const h = toy_reals(&rng, NODES * DIM, -1, 1), *const dh = toy_reals(&rng, NODES * DIM, 5, 6);
@@ -87,7 +90,15 @@ static void test_decoders(void **state)
 {
     (void)state;
     for (int decoder = 0; decoder < GNN_DECODER_KINDS; decoder++)
-        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder]);
+        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], false);
+}
+
+/* The true end of an edge is among all nodes and must not count twice. */
+static void test_all_nodes(void **state)
+{
+    (void)state;
+    for (int decoder = 0; decoder < GNN_DECODER_KINDS; decoder++)
+        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], true);
 }
 
 /* ---- behind an encoder ---- */
@@ -191,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decoders),
+        cmocka_unit_test(test_all_nodes),
         cmocka_unit_test(test_encoders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

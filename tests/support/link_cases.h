@@ -52,6 +52,36 @@ static inline void link_case_open(struct link_case *c, struct gnn_rng *rng, cons
         }
 }
 
+/* The same edges, compared with all nodes but their true end. */
+static inline void link_case_open_all(struct link_case *c, struct gnn_rng *rng, const struct gnn_link_config *config,
+                                      uint32_t nodes, uint32_t edges, uint32_t chunks)
+{
+    link_case_open(c, rng, config, nodes, edges, chunks, 1);
+    uint32_t *const lists = realloc(c->lists, (5 * (uint64_t)edges + 2 * (uint64_t)nodes) * sizeof *lists);
+    assert(lists != NULL);
+    uint32_t *const end[2] = {lists, lists + edges}, *const relation = lists + 2 * (uint64_t)edges;
+    uint32_t *const masked[2] = {relation + edges, relation + 2 * (uint64_t)edges};
+    uint32_t *const negative = relation + 3 * (uint64_t)edges, *const own = negative + nodes;
+    for (uint32_t j = 0; j < nodes; j++) {
+        negative[j] = j;
+        own[j] = GNN_NODE_NONE;
+    }
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < edges; i++)
+            masked[side][i] = i % c->view.chunk_edges * nodes + end[side][i];
+    c->lists = lists;
+    c->view = (struct gnn_link_view){.node_count = nodes,
+                                     .edge_count = edges,
+                                     .end = {end[0], end[1]},
+                                     .relation = relation,
+                                     .chunk_edges = c->view.chunk_edges,
+                                     .set = GNN_NEGATIVES_ALL,
+                                     .negative_count = nodes,
+                                     .negative = {negative, negative},
+                                     .own = {own, own},
+                                     .masked = {masked[0], masked[1]}};
+}
+
 static inline void link_case_close(struct link_case *c)
 {
     free(c->lists);
@@ -93,11 +123,13 @@ static inline double link_loss(const struct link_case *c, const gnn_real *h, con
         for (uint32_t i = 0; i < v->edge_count; i++) {
             const gnn_real *const a = h + (uint64_t)v->end[1 - side][i] * dim;
             const gnn_real *const r = relations[1 - side] + (uint64_t)v->relation[i] * dim;
-            const uint64_t chunk = i / v->chunk_edges, first = chunk * v->negative_count;
+            const uint32_t chunk = i / v->chunk_edges;
+            const uint64_t first = gnn_link_chunk_first(v, chunk);
             const double positive = link_score(&c->config, a, r, h + (uint64_t)v->end[side][i] * dim);
             double sum = 1;
-            for (uint64_t j = first; j < first + v->negative_count; j++)
-                if (v->own[side][j] != i % v->chunk_edges)
+            for (uint64_t j = first; j < first + gnn_link_chunk_negatives(v, chunk); j++)
+                if (v->own[side][j] != i % v->chunk_edges &&
+                    (v->set != GNN_NEGATIVES_ALL || v->negative[side][j] != v->end[side][i]))
                     sum += exp(link_score(&c->config, a, r, h + (uint64_t)v->negative[side][j] * dim) - positive);
             loss += log(sum);
         }

@@ -54,6 +54,7 @@ static void write_split(const char *in, const char *name, struct gnn_rng *rng, u
 struct plain {
     double filtered, raw;
     uint64_t hits[3]; /* filtered ranks up to 1, 3 and 10 */
+    uint64_t own_first;
 };
 
 static void count_hits(struct plain *sum, uint64_t rank)
@@ -83,15 +84,22 @@ static struct plain rank_plainly(const struct gnn_link_config *config, gnn_real 
             const gnn_real *const a = vectors + (side == 1 ? edge.source : edge.target) * DIM;
             const gnn_real *const r = relations[1 - side] + edge.relation * DIM;
             const double mine = link_score(config, a, r, vectors + (side == 1 ? edge.target : edge.source) * DIM);
+            const gnn_node own = side == 1 ? edge.source : edge.target;
+            const double own_score = link_score(config, a, r, a);
             uint64_t raw = 1, filtered = 1;
+            struct gnn_triple other = edge;
+            *(side == 1 ? &other.target : &other.source) = own;
+            bool own_first = !is_known(splits, d, &other) && own_score >= mine;
             for (gnn_node x = 0; x < NODES; x++) {
-                struct gnn_triple other = edge;
                 *(side == 1 ? &other.target : &other.source) = x;
+                own_first = own_first &&
+                            (link_score(config, a, r, vectors + x * DIM) <= own_score || is_known(splits, d, &other));
                 if (memcmp(&other, &edge, sizeof edge) == 0 || link_score(config, a, r, vectors + x * DIM) < mine)
                     continue;
                 raw++;
                 filtered += !is_known(splits, d, &other);
             }
+            sum.own_first += own_first;
             sum.raw += 1 / (double)raw;
             sum.filtered += 1 / (double)filtered;
             count_hits(&sum, filtered);
@@ -168,7 +176,7 @@ static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, 
     must(gnn_link_open(t, &config, &env.link, &err), &err);
     for (uint32_t k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < RELATIONS * DIM; i++)
-            relations[k][i] = (gnn_real)((double)gnn_rng_below(&rng, 5) - 2);
+            relations[k][i] = i < DIM ? 1 : (gnn_real)((double)gnn_rng_below(&rng, 5) - 2); /* 1: own ends win */
         t->ops->upload(t, gnn_link_relations(env.link, k).value, relations[k], sizeof relations[k]);
     }
     for (int s = 0; s < 3; s++)
@@ -183,11 +191,16 @@ static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, 
             assert_true(fabs(quality[s].mrr - plain.filtered / queries) < 1e-12);
             assert_true(fabs(quality[s].raw_mrr - plain.raw / queries) < 1e-12);
             check_hits(&quality[s], &plain, queries);
+            assert_int_equal(quality[s].queries, 2 * d->triple_count[1 + s]);
+            assert_int_equal(quality[s].own_first, plain.own_first);
+            assert_true(plain.own_first > 0);
+            assert_true(plain.own_first < quality[s].queries);
         }
         const struct plain among = rank_among_sampled(world, &config, relations, d, splits[1 + s], 1 + s, load.seed);
         assert_true(fabs(sampled[s].mrr - among.filtered / queries) < 1e-12);
         check_hits(&sampled[s], &among, queries);
         assert_true(isnan(sampled[s].raw_mrr));
+        assert_true(sampled[s].own_first == GNN_UNKNOWN);
     }
     for (int s = 0; s < 3; s++)
         gnn_mem_free(world, splits[s]);

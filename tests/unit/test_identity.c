@@ -109,6 +109,21 @@ static void only_float16_counts(void **state)
     assert_string_not_equal(workload[0], workload[1]);
 }
 
+/* Likewise: sampled negatives say nothing. */
+static void only_other_negatives_count(void **state)
+{
+    struct gnn_run_config config = plain("freebase86m", "simulated");
+    (void)state;
+    const struct identity sampled = of(&config);
+    set(&config, "negative-set", "own");
+    assert_false(same(&config, sampled));
+    const struct identity own = of(&config);
+    set(&config, "negative-set", "all");
+    assert_false(same(&config, own));
+    set(&config, "negative-set", "sampled");
+    assert_true(same(&config, sampled));
+}
+
 static void profile_and_costs_count(void **state)
 {
     const char *const dir = *state;
@@ -187,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_computed_graph_is_its_options, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(only_float16_counts, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(only_other_negatives_count, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(profile_and_costs_count, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(added_options_count_if_they_are_set, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(an_unset_option_does_not_count, make_dir, remove_dir),

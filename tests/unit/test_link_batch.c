@@ -176,6 +176,91 @@ static void test_negatives_from_a_pool(void **state)
     fixture_close(&f);
 }
 
+/* Behind the sampled ones, which are those of the default, come the ends that queries start from. */
+static void test_ends_of_queries(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_triple edges[EDGES];
+    struct gnn_negative_config config = {.seed = 5, .count = COUNT, .chunks = CHUNKS, .degree_share = 0.5};
+    struct gnn_link_batch *plain = NULL, *b = NULL;
+    uint32_t loops = 0;
+    random_edges(edges, EDGES);
+    edges[3].target = edges[3].source;
+    fixture_open(&f, .scratch = true);
+    must(gnn_link_batch_open(f.world, &config, NODES, BATCH, &plain, &f.err), &f.err);
+    config.set = GNN_NEGATIVES_OWN;
+    must(gnn_link_batch_open(f.world, &config, NODES, BATCH, &b, &f.err), &f.err);
+    must(gnn_link_batch_fill(plain, 1, 2, edges, EDGES, NULL, 0, &f.err), &f.err);
+    must(gnn_link_batch_fill(b, 1, 2, edges, EDGES, NULL, 0, &f.err), &f.err);
+    const struct gnn_link_view *const v = &b->view;
+    assert_int_equal(v->node_count, plain->view.node_count);
+    assert_int_equal(v->negative_count, COUNT + v->chunk_edges);
+    assert_true(v->negative_count <= gnn_negative_most(&config, BATCH, NODES));
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t chunk = 0; chunk < gnn_link_chunks(v); chunk++) {
+            const uint64_t at = gnn_link_chunk_first(v, chunk), first = (uint64_t)chunk * v->chunk_edges;
+            const uint32_t in_chunk = gnn_min_u32(v->chunk_edges, (uint32_t)(EDGES - first));
+            const uint64_t row = (uint64_t)chunk * COUNT;
+            assert_memory_equal(v->negative[side] + at, plain->view.negative[side] + row, COUNT * sizeof(uint32_t));
+            assert_memory_equal(v->own[side] + at, plain->view.own[side] + row, COUNT * sizeof(uint32_t));
+            assert_int_equal(gnn_link_chunk_negatives(v, chunk), COUNT + in_chunk);
+            for (uint32_t i = 0; i < in_chunk; i++) {
+                const struct gnn_triple *const edge = &edges[first + i];
+                const bool loop = edge->source == edge->target;
+                loops += loop;
+                assert_int_equal(b->nodes[v->negative[side][at + COUNT + i]], side == 1 ? edge->source : edge->target);
+                assert_int_equal(v->own[side][at + COUNT + i], loop ? i : GNN_NODE_NONE);
+            }
+        }
+    assert_true(loops >= 2);
+    assert_int_not_equal(b->digest, plain->digest);
+    gnn_link_batch_close(plain);
+    gnn_link_batch_close(b);
+    fixture_close(&f);
+}
+
+/* Every node of the graph, or of the pool, once. An edge's true end is masked where its score is. */
+static void test_all_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_triple edges[EDGES];
+    gnn_node pool[NODES];
+    const struct gnn_negative_config config = {.seed = 5, .set = GNN_NEGATIVES_ALL, .count = 1, .chunks = CHUNKS};
+    random_edges(edges, EDGES);
+    for (uint32_t i = 0; i < NODES; i++)
+        pool[i] = NODES - 1 - i;
+    fixture_open(&f, .scratch = true);
+    uint64_t digests[2];
+    for (int pooled = 0; pooled < 2; pooled++) {
+        struct gnn_link_batch *b = NULL;
+        bool seen[NODES] = {false};
+        must(gnn_link_batch_open(f.world, &config, NODES, EDGES, &b, &f.err), &f.err);
+        must(gnn_link_batch_fill(b, 1, 2, edges, EDGES, pooled ? pool : NULL, pooled ? NODES : 0, &f.err), &f.err);
+        const struct gnn_link_view *const v = &b->view;
+        assert_int_equal(v->negative_count, NODES);
+        assert_int_equal(v->node_count, NODES);
+        assert_int_equal(gnn_link_node_bound(&config, EDGES, NODES), NODES);
+        assert_int_equal(gnn_negative_most(&config, EDGES, NODES), NODES);
+        for (uint32_t j = 0; j < NODES; j++) {
+            assert_false(seen[b->nodes[v->negative[0][j]]]);
+            seen[b->nodes[v->negative[0][j]]] = true;
+        }
+        for (uint32_t side = 0; side < 2; side++)
+            for (uint32_t i = 0; i < EDGES; i++) {
+                const uint32_t masked = v->masked[side][i];
+                assert_int_equal(masked / NODES, i % v->chunk_edges);
+                assert_int_equal(b->nodes[v->negative[side][masked % NODES]],
+                                 side == 1 ? edges[i].target : edges[i].source);
+            }
+        digests[pooled] = b->digest;
+        gnn_link_batch_close(b);
+    }
+    assert_int_equal(digests[0], digests[1]);
+    fixture_close(&f);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -184,7 +269,8 @@ static void test_refusals(void **state)
     const struct gnn_triple outside = {.source = 3, .target = NODES};
     const struct gnn_negative_config good = {.count = 1, .chunks = 1}, none = {.count = 0, .chunks = 1},
                                      share = {.count = 1, .chunks = 1, .degree_share = 1.5},
-                                     many = {.count = INT32_MAX, .chunks = 1};
+                                     many = {.count = INT32_MAX, .chunks = 1},
+                                     all = {.set = GNN_NEGATIVES_ALL, .count = 1, .chunks = 2};
     fixture_open(&f, .scratch = true);
     assert_int_equal(gnn_link_batch_open(f.world, &none, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
     f.err = (struct gnn_err){0};
@@ -192,6 +278,9 @@ static void test_refusals(void **state)
     f.err = (struct gnn_err){0};
     assert_int_equal(gnn_link_batch_open(f.world, &many, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
     assert_non_null(strstr(f.err.message, "1 chunks of 2147483647 negatives"));
+    f.err = (struct gnn_err){0};
+    assert_int_equal(gnn_link_batch_open(f.world, &all, UINT32_MAX / 16, 34, &b, &f.err), GNN_EUSAGE);
+    assert_non_null(strstr(f.err.message, "chunks of 17 edges compared with all 268435455 nodes"));
     f.err = (struct gnn_err){0};
     must(gnn_link_batch_open(f.world, &good, NODES, BATCH, &b, &f.err), &f.err);
     assert_int_equal(gnn_link_batch_fill(b, 0, 0, &outside, 1, NULL, 0, &f.err), GNN_EFORMAT);
@@ -207,6 +296,8 @@ int main(void)
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_the_same_from_the_same_seed),
         cmocka_unit_test(test_negatives_from_a_pool),
+        cmocka_unit_test(test_ends_of_queries),
+        cmocka_unit_test(test_all_nodes),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("link_batch", tests, NULL, NULL);

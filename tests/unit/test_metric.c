@@ -87,6 +87,11 @@ static void make_run(struct gnn_run_record *run)
     run->epochs[2].test_raw_mrr = 0.15;
     run->epochs[2].test_hits_1 = 0.16;
     run->epochs[2].test_hits_10 = 0.43;
+    fake_figure(&run->epochs[1], GNN_FIGURE_TEST_ROC_AUC, 812500);
+    fake_figure(&run->epochs[2], GNN_FIGURE_TEST_ROC_AUC, 837500);
+    fake_figure(&run->epochs[1], GNN_FIGURE_TEST_MACRO_F1, 625000);
+    fake_figure(&run->epochs[2], GNN_FIGURE_TEST_QUERIES, 8);
+    fake_figure(&run->epochs[2], GNN_FIGURE_TEST_OWN_FIRST, 5);
     (void)snprintf(run->profile, sizeof run->profile, "gnndrive-paper");
     must(gnn_kv_set(&run->environment, "cpu.online", "4", &err), &err);
     must(gnn_kv_set(&run->environment, "kernel.release", "6.1 x", &err), &err);
@@ -150,6 +155,9 @@ static void each_metric_is_of_its_epoch(void **state)
         {"rank.test_hits_1", 0.16},
         {"rank.test_hits_10", 0.43},
         {"rank.test_hits_10@1", NAN},
+        {"roc_auc", 0.8375},
+        {"macro_f1", 0.625}, /* the last that is known */
+        {"own_first_pct", 62.5},
         {"scale", 100},
         {"runs", 1},
     };
@@ -159,6 +167,7 @@ static void each_metric_is_of_its_epoch(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(&run, cases[i].name, cases[i].value);
     assert_float_equal(gnn_metric_at(&run, "epoch_s", 1), 2, 1e-9);
+    assert_true(gnn_metric_of_accuracy("roc_auc"));
     assert_true(gnn_metric_of_accuracy("rank.valid_mrr")); /* of real training, as accuracies are */
     assert_false(gnn_metric_of_accuracy("epoch_s"));
     assert_float_equal(gnn_metric_at(&run, "epoch_s@0", 1), 1.15, 1e-9);

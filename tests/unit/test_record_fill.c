@@ -2,10 +2,12 @@
 /* What the worker and the control group report, and what the record makes of it. */
 #include "harness/run/record_fill.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -134,6 +136,46 @@ static void what_came_before_is_the_first_reading(void **state)
     assert_false(before.has_digest);
 }
 
+static uint64_t figure_of(const struct gnn_record_epoch *epoch, const char *name)
+{
+    for (uint32_t i = 0; i < epoch->figure_count; i++)
+        if (strcmp(epoch->figures[i].name, name) == 0)
+            return epoch->figures[i].value;
+    return GNN_UNKNOWN;
+}
+
+/* What is not a number is left out. */
+static void qualities_are_statistics_of_the_epoch(void **state)
+{
+    (void)state;
+    const struct gnn_wire_accuracy wire = {.valid = {.accuracy = 0.5, .roc_auc = (double)NAN, .macro_f1 = 0.25},
+                                           .test = {.accuracy = 0.75, .roc_auc = 0.8765434999, .macro_f1 = 1}};
+    struct gnn_record_epoch epoch;
+    gnn_record_epoch_unknown(&epoch);
+    gnn_record_fill_accuracy(&wire, &epoch);
+    assert_true(epoch.valid_accuracy == 0.5);
+    assert_true(epoch.test_accuracy == 0.75);
+    assert_int_equal(epoch.figure_count, 3);
+    assert_int_equal(figure_of(&epoch, GNN_FIGURE_TEST_ROC_AUC), 876543);
+    assert_int_equal(figure_of(&epoch, GNN_FIGURE_VALID_MACRO_F1), 250000);
+    assert_int_equal(figure_of(&epoch, GNN_FIGURE_TEST_MACRO_F1), 1000000);
+}
+
+static void own_ends_are_counted_among_all_nodes(void **state)
+{
+    (void)state;
+    const struct gnn_wire_accuracy wire = {.links = true,
+                                           .valid_links = {.mrr = 0.1, .queries = 8, .own_first = GNN_UNKNOWN},
+                                           .test_links = {.mrr = 0.2, .queries = 6, .own_first = 5}};
+    struct gnn_record_epoch epoch;
+    gnn_record_epoch_unknown(&epoch);
+    gnn_record_fill_accuracy(&wire, &epoch);
+    assert_true(epoch.test_mrr == 0.2);
+    assert_int_equal(epoch.figure_count, 2);
+    assert_int_equal(figure_of(&epoch, GNN_FIGURE_TEST_QUERIES), 6);
+    assert_int_equal(figure_of(&epoch, GNN_FIGURE_TEST_OWN_FIRST), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +184,8 @@ int main(void)
         cmocka_unit_test(writes_that_the_kernel_counts_elsewhere_are_unknown),
         cmocka_unit_test(writes_through_a_mapping_are_not_requested),
         cmocka_unit_test(what_came_before_is_the_first_reading),
+        cmocka_unit_test(qualities_are_statistics_of_the_epoch),
+        cmocka_unit_test(own_ends_are_counted_among_all_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,18 +184,17 @@ static gnn_node end_of(const struct gnn_triple *edge, uint32_t side)
 }
 
 /* Returns whether the node that the query starts from ranks first: it makes no known edge, and no other candidate has a
- * higher score, the true edge included. */
+ * higher score. Its score is at least that of the true edge. */
 static bool own_end_first(const struct evaluation *e, uint32_t side, gnn_node own, const gnn_real *scores,
-                          const struct gnn_triple *known, uint64_t known_count, gnn_node answer)
+                          const struct gnn_triple *known, uint64_t known_count)
 {
     uint64_t above = 0;
     for (uint32_t x = 0; x < e->env->dataset->node_count; x++)
         above += scores[x] > scores[own];
     for (uint64_t i = 0; i < known_count; i++) {
-        const gnn_node x = end_of(&known[i], side);
-        if (x == own)
+        if (end_of(&known[i], side) == own)
             return false;
-        above -= x != answer && scores[x] > scores[own];
+        above -= scores[end_of(&known[i], side)] > scores[own];
     }
     return above == 0;
 }
@@ -216,7 +215,7 @@ static void rank_among_all(const struct evaluation *e, uint32_t side, const stru
     gnn_ranking_add(&out->raw, above);
     gnn_ranking_add(&out->filtered, above - above_known + 1);
     if (scores[own] >= positive)
-        out->own_first += own_end_first(e, side, own, scores, edges, known, end_of(edge, side));
+        out->own_first += own_end_first(e, side, own, scores, edges, known);
 }
 
 static enum gnn_status rank_side(struct evaluation *e, uint32_t side, const struct gnn_triple *edges, uint32_t count,
