@@ -204,10 +204,7 @@ static enum gnn_status visit_topology(struct check *c, const void *items, uint64
                                       const char *path, struct gnn_err *err)
 {
     GNN_TRY(gnn_check_ids(items, c->id_bytes, count, first, c->meta->node_count, path, err));
-    const char *const order = gnn_meta_param(c->meta, GNN_META_LIST_ORDER);
-    if (order != NULL && strcmp(order, GNN_META_LIST_ORDER_GENERATION) == 0)
-        return GNN_OK;
-    return visit_order(c, items, first, count, path, err);
+    return gnn_meta_is_ascending(c->meta) ? visit_order(c, items, first, count, path, err) : GNN_OK;
 }
 
 /* ---- knowledge graphs ---- */

@@ -35,6 +35,9 @@ const struct gnn_option gnn_import_table[] = {
      .help = "Swap source and target, so that messages flow against the stored edges"},
     {OPTION(drop_self_loops), .type = GNN_OPT_BOOL, .def = "no", .help = "Leave out edges from a node to itself"},
     {OPTION(drop_duplicates), .type = GNN_OPT_BOOL, .def = "no", .help = "Keep each (source, target) pair once"},
+    {OPTION(keep_order), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "Keep the order of the input inside each neighbour list instead of sorting it; the edges of arrays must "
+             "be grouped by target, in ascending order"},
     {OPTION(relabel), .type = GNN_OPT_BOOL, .def = "no",
      .help = "Number the nodes of an edge list 0, 1, 2 and so on, in the order of their IDs"},
     {OPTION(ignore_columns), .type = GNN_OPT_BOOL, .def = "no",
@@ -89,7 +92,11 @@ static bool is_later_default(const struct gnn_option *option, const char *value)
 {
     static const struct {
         const char *name, *value;
-    } later[] = {{"ignore_columns", "false"}, {"columns", "hrt"}, {"unlabelled", "-1"}, {"label_column", "0"}};
+    } later[] = {{"ignore_columns", "false"},
+                 {"columns", "hrt"},
+                 {"unlabelled", "-1"},
+                 {"label_column", "0"},
+                 {"keep_order", "false"}};
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         if (strcmp(option->name, later[i].name) == 0)
             return strcmp(value, later[i].value) == 0;
@@ -218,6 +225,11 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
         GNN_TRY(check_triples(source, options, err));
     GNN_TRY(check_arrays(source, err));
     GNN_TRY(check_name(source, err));
+    if (options->keep_order &&
+        (source->format != GNN_IMPORT_OGB || options->add_reverse || options->transpose || options->drop_duplicates))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--keep-order is for arrays (--format ogb), without --add-reverse, --transpose and "
+                        "--drop-duplicates, which sort the edges");
     if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
         return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
                         options->train_fraction + options->valid_fraction + options->test_fraction);

@@ -2,24 +2,25 @@
 #include "harness/base/rng.h"
 #include "harness/dataset/import_edges.h"
 #include "harness/dataset/import_ids.h"
-#include "harness/dataset/isolated.h"
+#include "harness/dataset/import_lists.h"
 #include "harness/dataset/sorter.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { NODES_AN_EDGE = 16 /* more than two for each edge are alone already */, ISOLATED_SHARE = 8 /* of the memory */ };
+enum { NODES_AN_EDGE = 16 /* more than two for each edge are alone already */ };
 
 /* ---- reading ---- */
 
 struct reader {
     const struct gnn_import_options *options;
     struct gnn_sorter *sorter;
-    struct gnn_ids *ids;       /* if options->relabel */
-    bool wide;                 /* they may be above 2^32 - 2 */
-    uint64_t largest_occurred; /* ID before numbering */
-    uint64_t node_limit;       /* IDs below it */
+    struct gnn_list_writer lists; /* if options->keep_order, instead of the sorter */
+    struct gnn_ids *ids;          /* if options->relabel */
+    bool wide;                    /* they may be above 2^32 - 2 */
+    uint64_t largest_occurred;    /* ID before numbering */
+    uint64_t node_limit;          /* IDs below it */
     gnn_node largest;
     struct gnn_edge_report *report;
 };
@@ -88,65 +89,48 @@ static enum gnn_status collect_edge(void *ctx, uint64_t source, uint64_t target,
     return GNN_OK;
 }
 
-/* ---- writing ---- */
+/* ---- edges that are written in the order of the input ---- */
 
-/* Keys ascend by target, so the offsets come out in order and need no table. */
-static enum gnn_status write_lists(struct gnn_sorter *sorter, struct gnn_importer *importer,
-                                   struct gnn_isolated *isolated, struct gnn_out_file *indptr,
-                                   struct gnn_out_file *indices, uint64_t *edges, struct gnn_err *err)
+static enum gnn_status append_edge(void *ctx, uint64_t source, uint64_t target, const struct gnn_edge_reader *edges,
+                                   struct gnn_err *err)
 {
-    uint64_t previous = UINT64_MAX; /* no key: its source would be GNN_NODE_NONE */
-    struct gnn_ticker ticker;
-    gnn_ticker_start(&ticker, importer->job, "lists", "edges", gnn_sorter_added(sorter));
-    const uint32_t id_bytes = gnn_id_width_bytes(importer->options->id_width);
-    uint64_t next = 0; /* the node whose offset is written next */
-    *edges = 0;
-    for (;;) {
-        const uint64_t *keys;
-        uint64_t count = 0;
-        GNN_TRY(gnn_sorter_next(sorter, &keys, &count, err));
-        if (count == 0)
-            break;
-        for (uint64_t i = 0; i < count; i++) {
-            for (const uint64_t target = keys[i] >> 32; next <= target; next++)
-                GNN_TRY(gnn_out_write(indptr, edges, sizeof *edges, err));
-            const gnn_node source = (gnn_node)keys[i];
-            assert(source < importer->meta.node_count);
-            importer->report.repeats += keys[i] == previous;
-            previous = keys[i];
-            gnn_isolated_mark(isolated, source, (gnn_node)(keys[i] >> 32));
-            GNN_TRY(gnn_out_ids(indices, &source, 1, id_bytes, err));
-            (*edges)++;
-        }
-        GNN_TRY(gnn_ticker_set(&ticker, *edges, err));
+    struct reader *r = ctx;
+    char place[GNN_OUTPUT_PATH + 32];
+    tally(r->report, source, target);
+    if (source >= r->node_limit || target >= r->node_limit)
+        return fail_outside(r, source, target, edges, err);
+    if (target + 1 < r->lists.next) {
+        gnn_import_edge_place(edges, place, sizeof place);
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s goes to node %" PRIu64 ", after an edge to node %" PRIu64
+                        ": with --keep-order, edges are grouped by target, in ascending order; leave it out to sort "
+                        "them",
+                        place, target, r->lists.next - 1);
     }
-    for (; next <= importer->meta.node_count; next++)
-        GNN_TRY(gnn_out_write(indptr, edges, sizeof *edges, err));
-    gnn_ticker_end(&ticker);
-    return GNN_OK;
+    if (source == target && r->options->drop_self_loops)
+        return GNN_OK;
+    return gnn_list_writer_add(&r->lists, (gnn_node)source, (gnn_node)target, err);
 }
 
-enum gnn_status gnn_import_lists(struct gnn_importer *importer, struct gnn_sorter *sorter, struct gnn_err *err)
+static enum gnn_status append_edges(struct gnn_importer *importer, struct reader *r, struct gnn_edge_reader *edges,
+                                    struct gnn_err *err)
 {
-    struct gnn_out_file *indptr = NULL, *indices = NULL;
-    struct gnn_isolated *isolated = NULL;
-    const uint32_t id_bytes = gnn_id_width_bytes(importer->options->id_width);
-    importer->meta.id_widths = id_bytes;
-    enum gnn_status status =
-        gnn_isolated_open(importer->meta.node_count, gnn_import_budget(importer) / ISOLATED_SHARE, &isolated, err);
-    GNN_NEXT(status, gnn_out_open(&importer->output, "indptr", 65536, GNN_OUT_DATASET, &indptr, err));
-    GNN_NEXT(status,
-             gnn_out_open(&importer->output, gnn_meta_indices_name(id_bytes), 262144, GNN_OUT_DATASET, &indices, err));
-    GNN_NEXT(status, write_lists(sorter, importer, isolated, indptr, indices, &importer->meta.edge_count, err));
-    status = gnn_out_end(indptr, status, &importer->meta, err);
-    status = gnn_out_end(indices, status, &importer->meta, err);
-    GNN_NEXT(status, gnn_isolated_count(isolated, &importer->output, id_bytes, &importer->report.isolated,
-                                        &importer->report.first_isolated, err));
-    gnn_isolated_close(isolated);
-    if (status == GNN_OK && importer->generated == NULL)
-        gnn_meta_add_param(&importer->meta, GNN_META_ISOLATED, "%" PRIu64, importer->report.isolated);
-    return status;
+    if (!importer->nodes_known)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--keep-order: neither features nor labels of %s state the number of nodes; leave it out",
+                        importer->source->from);
+    edges->visit = append_edge;
+    enum gnn_status status = gnn_list_writer_open(importer, &r->lists, err);
+    GNN_NEXT(status, gnn_import_each_edge(edges, "edges", false, err));
+    if (status == GNN_OK && r->lists.edges == 0)
+        status = gnn_fail(err, GNN_EFORMAT, "%s holds no edge", importer->source->from);
+    GNN_NEXT(status, gnn_import_judge_counts(importer, err));
+    GNN_TRY(gnn_list_writer_end(&r->lists, status, err));
+    gnn_meta_add_param(&importer->meta, GNN_META_LIST_ORDER, GNN_META_LIST_ORDER_INPUT);
+    return gnn_import_judge_lists(importer, err);
 }
+
+/* ---- edges that are sorted ---- */
 
 /* Takes the number of nodes that a matrix states, or the largest ID + 1, unless most nodes would be alone: then the IDs
  * are names, or one of them is a slip of the pen. */
@@ -192,7 +176,7 @@ static enum gnn_status sort_edges(struct gnn_importer *importer, struct reader *
                                   struct gnn_err *err)
 {
     const uint64_t ids_bytes = r->ids != NULL ? gnn_ids_bytes(r->ids) : 0, budget = gnn_import_budget(importer);
-    const uint64_t others = gnn_max_u64(ids_bytes, budget / ISOLATED_SHARE); /* one after the other */
+    const uint64_t others = gnn_max_u64(ids_bytes, budget / GNN_ISOLATED_SHARE); /* one after the other */
     assert(others <= budget - GNN_SORTER_MEMORY_MIN);
     GNN_TRY(gnn_sorter_open(&importer->output, budget - others, importer->options->drop_duplicates, &r->sorter, err));
     edges->visit = collect_edge;
@@ -215,7 +199,9 @@ enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_er
     if (importer->nodes_known)
         r.node_limit = importer->meta.node_count;
     enum gnn_status status = importer->options->relabel ? number_ids(importer, &r, &edges, err) : GNN_OK;
-    GNN_NEXT(status, sort_edges(importer, &r, &edges, err));
+    if (status == GNN_OK)
+        status = importer->options->keep_order ? append_edges(importer, &r, &edges, err)
+                                               : sort_edges(importer, &r, &edges, err);
     gnn_sorter_close(r.sorter);
     gnn_ids_close(r.ids);
     return status;

@@ -177,6 +177,7 @@ struct gnn_import_options {
     bool transpose;        /* swap source and target first */
     bool drop_self_loops;
     bool drop_duplicates;
+    bool keep_order;     /* ogb: edges are grouped by target, and their order inside each list is kept */
     bool relabel;        /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
     bool ignore_columns; /* snap: further columns than the two node IDs may hold anything */
     bool row_normalise;  /* divide each feature row by the sum of its absolute values */

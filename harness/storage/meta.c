@@ -46,6 +46,13 @@ const char *gnn_meta_param(const struct gnn_meta *meta, const char *key)
     return NULL;
 }
 
+bool gnn_meta_is_ascending(const struct gnn_meta *meta)
+{
+    const char *const order = gnn_meta_param(meta, GNN_META_LIST_ORDER);
+    return order == NULL ||
+           (strcmp(order, GNN_META_LIST_ORDER_GENERATION) != 0 && strcmp(order, GNN_META_LIST_ORDER_INPUT) != 0);
+}
+
 /* Beginnings of the names of features files, which a width follows, and of words of `dims`. */
 static const char *const features_prefixes[] = {[GNN_F32] = "features-d", [GNN_F16] = "features-f16-d"};
 static const char *const dims_prefixes[] = {[GNN_F32] = "", [GNN_F16] = "f16:"};

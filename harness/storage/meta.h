@@ -23,7 +23,7 @@
  *
  *     `indptr`            u64 [nodes + 1]: start of each node's in-neighbour list in indices. [0] = 0, [nodes] = edges.
  *     `indices`           u32 [edges]: in-neighbours, ascending inside each list. With param.list_order = generation
- *                         they are in the order in which they were drawn.
+ *                         they are in the order in which they were drawn, with input in that of the input.
  *     `indices-8`         u64 [edges]: the same for systems with 64-bit IDs. `id_bytes` lists which of the two exist:
  *                         "4" (also without the key), "8" or "4 8".
  *     `features-d<dim>`   f32 [nodes][dim]: one file per entry of dims; several widths may coexist.
@@ -67,6 +67,7 @@ enum {
 /* Parameter with the order of lists that are not ascending. */
 #define GNN_META_LIST_ORDER "list_order"
 #define GNN_META_LIST_ORDER_GENERATION "generation"
+#define GNN_META_LIST_ORDER_INPUT "input"
 /* Parameter of a generated graph whose training nodes are a community; other graphs do not have it. */
 #define GNN_META_TRAIN_SHARE "train_share"
 
@@ -117,6 +118,9 @@ GNN_MUST_CHECK enum gnn_status gnn_meta_parse(const char *text, size_t len, cons
 /* Writes text that parses back into the same meta. GNN_EBUG: it does not fit text_bytes. */
 GNN_MUST_CHECK enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t text_bytes,
                                                struct gnn_err *err);
+
+/* Returns whether the lists of neighbours are ascending. */
+bool gnn_meta_is_ascending(const struct gnn_meta *meta);
 
 /* Return the file or the parameter's value, or NULL if meta has none of this name. Both are meta's. */
 const struct gnn_meta_file *gnn_meta_find_file(const struct gnn_meta *meta, const char *name);
