@@ -26,6 +26,7 @@ static const struct gnn_command commands[] = {
     {"doctor", "check this machine and print the remedy for what is missing", gnn_cmd_doctor},
     {"list", "list systems, datasets, models, presets, profiles, or params SYSTEM", gnn_cmd_list},
     {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
+    {"export", "write a dataset or its mini-batches as NumPy arrays", gnn_cmd_export},
     {"stats", "analyse a graph: degrees, reachable set, rows of a mini-batch, cache hit ratios", gnn_cmd_stats},
     {"bound", "compute the minimum reads of a workload or of recorded runs", gnn_cmd_bound},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},

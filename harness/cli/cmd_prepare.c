@@ -6,6 +6,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/help.h"
+#include "harness/dataset/exported.h"
 #include "harness/dataset/missing.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/published.h"
@@ -220,7 +221,7 @@ static enum gnn_status add_widths(const struct request *r, const struct gnn_prep
     return gnn_prepare_widths(&added, job, err);
 }
 
-/* ---- published datasets ---- */
+/* ---- published and exported datasets ---- */
 
 struct published_options {
     struct request *request;
@@ -267,6 +268,21 @@ static enum gnn_status use_published(struct request *r, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* A folder that `oocgnn export` wrote has a file with the format and the options. */
+static enum gnn_status use_exported(struct request *r, bool *used, struct gnn_err *err)
+{
+    struct published_options options = {.request = r};
+    enum gnn_import_format format;
+    *used = r->name != NULL && r->config.from[0] != '\0' && !r->format_given && gnn_exported_is(r->config.from);
+    if (!*used)
+        return GNN_OK;
+    GNN_TRY(gnn_exported_options(r->config.from, &format, set_published, &options, err));
+    r->config.format = format;
+    gnn_log_info("%s: exported dataset in %s, with --format %s%s", r->name, r->config.from, gnn_import_formats[format],
+                 options.text);
+    return GNN_OK;
+}
+
 static enum gnn_status parse(int argc, char **argv, struct request *r, struct gnn_err *err)
 {
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
@@ -284,7 +300,10 @@ static enum gnn_status parse(int argc, char **argv, struct request *r, struct gn
     }
     if (r->name == NULL && r->help == GNN_HELP_NONE)
         return gnn_fail(err, GNN_EUSAGE, "prepare: which dataset? `oocgnn list datasets` names those of the registry");
-    GNN_TRY(use_published(r, err));
+    bool exported;
+    GNN_TRY(use_exported(r, &exported, err));
+    if (!exported)
+        GNN_TRY(use_published(r, err));
     return check_together(r, err);
 }
 

@@ -12,6 +12,7 @@ struct gnn_command {
 int gnn_cmd_doctor(int argc, char **argv);
 int gnn_cmd_list(int argc, char **argv);
 int gnn_cmd_prepare(int argc, char **argv);
+int gnn_cmd_export(int argc, char **argv);
 int gnn_cmd_stats(int argc, char **argv);
 int gnn_cmd_bound(int argc, char **argv);
 int gnn_cmd_run(int argc, char **argv);

@@ -210,9 +210,8 @@ static void sync_directory(const char *path)
     }
 }
 
-enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta, struct gnn_err *err)
+static enum gnn_status rename_to_target(struct gnn_output *output, struct gnn_err *err)
 {
-    GNN_TRY(write_meta(output, meta, err));
     sync_directory(output->partial);
     if (rename(output->partial, output->target) != 0)
         return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
@@ -224,6 +223,23 @@ enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_me
     parent_of(output->target, parent);
     sync_directory(parent);
     return GNN_OK;
+}
+
+enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta, struct gnn_err *err)
+{
+    GNN_TRY(write_meta(output, meta, err));
+    return rename_to_target(output, err);
+}
+
+enum gnn_status gnn_output_publish(struct gnn_output *output, struct gnn_err *err)
+{
+    const int fd = open(output->partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int code = fd < 0 || syncfs(fd) != 0 ? errno : 0; /* one call for any number of files */
+    if (fd >= 0)
+        (void)close(fd);
+    if (code != 0)
+        return gnn_out_errno(code, "writing", output->partial, err);
+    return rename_to_target(output, err);
 }
 
 static enum gnn_status move_in(const struct gnn_output *output, const char *name, struct gnn_err *err)
@@ -437,7 +453,8 @@ enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, s
     if (file == NULL) /* never opened: status says why */
         return status;
     GNN_NEXT(status, flush(file, err));
-    if (status == GNN_OK && file->kind != GNN_OUT_SPILL && fdatasync(file->fd) != 0 && errno != EINVAL)
+    if (status == GNN_OK && (file->kind == GNN_OUT_DATASET || file->kind == GNN_OUT_META) && fdatasync(file->fd) != 0 &&
+        errno != EINVAL)
         status = gnn_out_errno(errno, "writing", file->path, err);
     if (status == GNN_OK && file->kind == GNN_OUT_DATASET) {
         char text[GNN_CHECKSUM_TEXT] = "";

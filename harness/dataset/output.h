@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of a preparation: a partial directory that becomes the dataset by a rename, files with running checksums,
- * and progress reports. Internal to harness/dataset/. One thread at a time, except for gnn_out_write_at. */
+ * and progress reports. For harness/dataset/ and harness/export/. One thread at a time, except for gnn_out_write_at. */
 #ifndef GNN_DATASET_OUTPUT_H
 #define GNN_DATASET_OUTPUT_H
 
@@ -50,6 +50,9 @@ GNN_MUST_CHECK enum gnn_status gnn_output_open(const struct gnn_prepare_job *job
 /* Writes meta, syncs and renames the partial directory to target. Returns GNN_EUSAGE if target exists. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta,
                                                  struct gnn_err *err);
+/* Syncs a partial directory without a meta file and renames it to target. Returns GNN_EUSAGE if target is a file or a
+ * directory with files, or errors of syncing and renaming. */
+GNN_MUST_CHECK enum gnn_status gnn_output_publish(struct gnn_output *output, struct gnn_err *err);
 /* Moves a finished dataset file, the checksums of its blocks, and the new meta into the existing dataset at target.
  * Returns errors of writing and renaming. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file,
@@ -69,6 +72,7 @@ enum gnn_out_kind {
     GNN_OUT_DATASET, /* checksummed and synced; a large one also block by block (storage/block_sums.h) */
     GNN_OUT_META,    /* synced: meta, and checksums of blocks */
     GNN_OUT_SPILL,   /* read back and removed by this process: neither */
+    GNN_OUT_EXPORT,  /* gnn_output_publish() syncs all of them together */
 };
 
 /* Creates a file in the partial directory. It must not exist. buffer_bytes is at least 4096. Returns errors of
