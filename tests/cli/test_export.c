@@ -345,6 +345,11 @@ static void test_keep_order(void **state)
     expect_wrong(t, 2, "neither features nor labels of input state the number of nodes",
                  "oocgnn prepare some --from input --keep-order --features none --labels none --dim 2 --classes 2");
     assert_int_equal(data_entries(t->root), 2); /* input, and data without a dataset */
+    static const int64_t steps[2][3] = {{0, 3, 2}, {5, 6, 5}};
+    char dir[DATA_PATH];
+    data_write_npy(data_path(dir, t->root, "input"), "steps.npy", "<i8", "(2, 3)", steps, sizeof steps);
+    expect_wrong(t, 1, "goes to node 5, after an edge to node 6",
+                 "oocgnn prepare some --from input --edges steps.npy --keep-order");
 }
 
 static void test_damage(void **state)
@@ -367,10 +372,14 @@ static void test_damage(void **state)
                        files[i], files[i]);
         expect_wrong(t, 1, files[i], line);
     }
+    /* Bytes 16 to 23 are the end of list 1. A list of a negative length would be written for ever. */
     expect_wrong(
         t, 1, "bad/indptr: list 1 ends at ",
         "rm -rf bad; cp -r good bad; printf '\\377' | dd of=bad/indptr bs=1 seek=18 conv=notrunc status=none && "
         "oocgnn export ./bad --out no");
+    expect_wrong(t, 1, "bad/indptr: list 1 ends at 0, expected ",
+                 "rm -rf bad; cp -r good bad; dd if=/dev/zero of=bad/indptr bs=8 seek=2 count=1 conv=notrunc "
+                 "status=none && (ulimit -f 1000; oocgnn export ./bad --out no)");
     assert_false(data_exists(t->root, "no"));
     assert_int_equal(data_entries(data_path(dir, t->root, "")), 3);
 }
