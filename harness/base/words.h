@@ -5,6 +5,7 @@
 
 #include "harness/oocgnn.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { GNN_WORDS_MAX = 48 };
@@ -44,14 +45,15 @@ static inline void gnn_words_split(struct gnn_words *words, char *text, const ch
         gnn_words_add(words, word);
 }
 
-/* Cuts the next word of a list with blanks or commas off *rest. Returns NULL at the end. */
-static inline char *gnn_next_word(char **rest)
+/* Copies the next word of a list with blanks or commas, cut at word_bytes, and moves *rest behind it. Returns false at
+ * the end. */
+static inline bool gnn_next_word(const char **rest, char *word, size_t word_bytes)
 {
-    char *word;
-    do
-        word = strsep(rest, ", ");
-    while (word != NULL && word[0] == '\0');
-    return word;
+    *rest += strspn(*rest, ", ");
+    const int length = (int)strcspn(*rest, ", ");
+    (void)snprintf(word, word_bytes, "%.*s", length, *rest);
+    *rest += length;
+    return length > 0;
 }
 
 #endif

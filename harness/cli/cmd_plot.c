@@ -163,10 +163,8 @@ static enum gnn_status show(const struct plot *p, const struct gnn_paper_figure 
 
 static enum gnn_status check_keys(const char *what, const char *list, struct gnn_err *err)
 {
-    char text[GNN_TEXT_MAX];
-    char *rest = text;
-    (void)snprintf(text, sizeof text, "%s", list);
-    for (char *key = gnn_next_word(&rest); key != NULL; key = gnn_next_word(&rest))
+    char key[GNN_TEXT_MAX];
+    while (gnn_next_word(&list, key, sizeof key))
         GNN_TRY(gnn_where_check_key(what, key, err));
     return GNN_OK;
 }

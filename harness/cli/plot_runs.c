@@ -44,10 +44,8 @@ struct making {
 /* Adds the options of a list. */
 static enum gnn_status add_keys(const char *list, struct key *keys, uint32_t *count, uint32_t max, struct gnn_err *err)
 {
-    char text[GNN_FIGURE_LINE];
-    char *rest = text;
-    (void)snprintf(text, sizeof text, "%s", list);
-    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest)) {
+    char name[GNN_FIGURE_LINE];
+    while (gnn_next_word(&list, name, sizeof name)) {
         if (*count == max || strlen(name) >= GNN_NAME_MAX)
             return gnn_fail(err, GNN_EUSAGE, "%s: a picture has at most %d facets and %d options in --series", name,
                             GNN_AXES_MAX - 1, PARTS_MAX);
@@ -74,13 +72,11 @@ static enum gnn_status add_metric(struct gnn_paper_figure *figure, const char *n
 
 static enum gnn_status read_request(struct making *m, struct gnn_err *err)
 {
-    char text[GNN_FIGURE_LINE];
-    char *rest = text;
+    char name[GNN_FIGURE_LINE];
     GNN_TRY(add_keys(m->request->x, m->keys, &m->axis_count, 1, err));
     GNN_TRY(add_keys(m->request->facets, m->keys, &m->axis_count, GNN_AXES_MAX, err));
     GNN_TRY(add_keys(m->request->series, m->parts, &m->part_count, PARTS_MAX, err));
-    (void)snprintf(text, sizeof text, "%s", m->request->y);
-    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest))
+    for (const char *rest = m->request->y; gnn_next_word(&rest, name, sizeof name);)
         GNN_TRY(add_metric(m->figure, name, err));
     if (m->part_count > 0 && m->figure->metric_count > 0)
         return GNN_OK;

@@ -31,11 +31,19 @@ typedef enum gnn_status word_fn(struct gnn_paper_figure *figure, const char *wor
 /* Calls fn with each of a list's words. */
 static enum gnn_status each_word(const char *list, word_fn *fn, struct gnn_paper_figure *figure, struct gnn_err *err)
 {
-    char text[GNN_FIGURE_LINE];
-    char *rest = text;
-    (void)snprintf(text, sizeof text, "%s", list);
-    for (char *word = gnn_next_word(&rest); word != NULL; word = gnn_next_word(&rest))
+    char word[GNN_FIGURE_LINE];
+    while (gnn_next_word(&list, word, sizeof word))
         GNN_TRY(fn(figure, word, err));
+    return GNN_OK;
+}
+
+/* Appends a name to the metrics, or to their names in the published values. */
+static enum gnn_status add_name_of(const char *id, const char *key, const char *name, char (*names)[GNN_NAME_MAX],
+                                   uint32_t *count, struct gnn_err *err)
+{
+    if (*count == GNN_FIGURE_METRICS_MAX || strlen(name) >= GNN_NAME_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: %s: more than %d metrics", id, key, GNN_FIGURE_METRICS_MAX);
+    (void)snprintf(names[(*count)++], GNN_NAME_MAX, "%s", name);
     return GNN_OK;
 }
 
@@ -43,19 +51,12 @@ static enum gnn_status add_metric(struct gnn_paper_figure *figure, const char *n
 {
     if (!gnn_figure_metric_known(figure, name))
         return gnn_fail(err, GNN_EUSAGE, "figure %s: y: no metric \"%s\"", figure->id, name);
-    if (figure->metric_count == GNN_FIGURE_METRICS_MAX || strlen(name) >= GNN_NAME_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "figure %s: y: more than %d metrics", figure->id, GNN_FIGURE_METRICS_MAX);
-    (void)snprintf(figure->metrics[figure->metric_count++], GNN_NAME_MAX, "%s", name);
-    return GNN_OK;
+    return add_name_of(figure->id, "y", name, figure->metrics, &figure->metric_count, err);
 }
 
 static enum gnn_status add_published(struct gnn_paper_figure *figure, const char *name, struct gnn_err *err)
 {
-    if (figure->published_count == GNN_FIGURE_METRICS_MAX || strlen(name) >= GNN_NAME_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "figure %s: published: more than %d metrics", figure->id,
-                        GNN_FIGURE_METRICS_MAX);
-    (void)snprintf(figure->published_names[figure->published_count++], GNN_NAME_MAX, "%s", name);
-    return GNN_OK;
+    return add_name_of(figure->id, "published", name, figure->published_names, &figure->published_count, err);
 }
 
 static enum gnn_status add_axis(struct gnn_paper_figure *figure, const char *key, struct gnn_err *err)
@@ -140,19 +141,14 @@ static enum gnn_status read_series(struct gnn_paper_figure *figure, const struct
  * the first key's name, as it stands after defaults and preset. */
 static void value_on_axis(const struct gnn_job_cell *cell, const char *keys, char *text, size_t text_bytes)
 {
-    char names[GNN_FIGURE_LINE];
-    char *rest = names;
-    (void)snprintf(names, sizeof names, "%s", keys);
-    text[0] = '\0';
-    for (char *key = strsep(&rest, ", "); key != NULL; key = strsep(&rest, ", ")) {
-        const char *const chosen = key[0] != '\0' ? gnn_kv_get(&cell->choices, key) : NULL;
-        if (chosen != NULL) {
-            (void)snprintf(text, text_bytes, "%s", chosen);
-            return;
-        }
-    }
-    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++)
-        if (strcmp(o->name, names) == 0) /* strsep has ended the first name */
+    char key[GNN_FIGURE_LINE];
+    const char *chosen = NULL;
+    for (const char *rest = keys; chosen == NULL && gnn_next_word(&rest, key, sizeof key);)
+        chosen = gnn_kv_get(&cell->choices, key);
+    (void)snprintf(text, text_bytes, "%s", chosen != NULL ? chosen : "");
+    (void)gnn_next_word(&keys, key, sizeof key);
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL && chosen == NULL; o++)
+        if (strcmp(o->name, key) == 0)
             gnn_option_format(o, &cell->config, text, text_bytes);
 }
 
@@ -169,10 +165,16 @@ static enum gnn_status find_on_axis(struct gnn_paper_figure *figure, struct gnn_
     return GNN_OK;
 }
 
+/* Whether the file sets the key for the cell: to that value, or to any if it is NULL. */
+static bool has_choice(const struct gnn_job_cell *cell, const char *key, const char *value)
+{
+    const char *const text = gnn_kv_get(&cell->choices, key);
+    return text != NULL && (value == NULL || strcmp(text, value) == 0);
+}
+
 static bool trains(const struct gnn_job_cell *cell)
 {
-    const char *const text = gnn_kv_get(&cell->choices, "trains");
-    return text != NULL && strcmp(text, "yes") == 0;
+    return has_choice(cell, "trains", "yes");
 }
 
 static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t number, struct gnn_err *err)
@@ -194,31 +196,25 @@ static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t numb
 
 /* ---- scale and world ---- */
 
-static bool is_chosen(const struct gnn_job_cell *cell, const char *key)
-{
-    return gnn_kv_get(&cell->choices, key) != NULL;
-}
-
 /* Divides the parameters of systems that the figure names, by the root of the divisor or by all of it; a size of 0
  * means another thing and stays. */
 static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *scaled, uint32_t divisor, bool by_root,
-                                        struct gnn_err *err)
+                                        bool of_fio, struct gnn_err *err)
 {
-    char names[GNN_FIGURE_LINE], text[GNN_TEXT_MAX];
-    char *rest = names;
-    (void)snprintf(names, sizeof names, "%s", scaled);
-    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest)) {
+    char name[GNN_FIGURE_LINE], text[GNN_TEXT_MAX];
+    while (gnn_next_word(&scaled, name, sizeof name)) {
         uint64_t value;
         if (strcmp(name, cell->search.option) == 0)
             cell->search.divisor = divisor;
-        if (!is_chosen(cell, name))
+        if (!has_choice(cell, name, NULL))
             continue;
         GNN_TRY(gnn_parse_bytes(gnn_kv_get(&cell->choices, name), &value, err));
         if (value == 0)
             continue;
-        value = by_root ? (uint64_t)llround((double)value / sqrt(divisor)) : value / divisor;
-        (void)snprintf(text, sizeof text, "%s=%" PRIu64, name, gnn_max_u64(value, 1));
-        GNN_TRY(gnn_run_config_set(&cell->config, text, err));
+        value = gnn_max_u64(by_root ? (uint64_t)llround((double)value / sqrt(divisor)) : value / divisor, 1);
+        (void)snprintf(text, sizeof text, "%s=%" PRIu64, name, value);
+        GNN_TRY(of_fio ? gnn_kv_setf(&cell->choices, err, name, "%" PRIu64, value)
+                       : gnn_run_config_set(&cell->config, text, err));
     }
     return GNN_OK;
 }
@@ -236,13 +232,13 @@ static void run_whole_epochs(struct gnn_run_config *c)
 static void scale_down(struct gnn_job_cell *cell, uint32_t divisor)
 {
     struct gnn_run_config *const c = &cell->config;
-    if (is_chosen(cell, "batch"))
+    if (has_choice(cell, "batch", NULL))
         c->batch_size = gnn_max_u32((uint32_t)(((uint64_t)c->batch_size + divisor / 2) / divisor), 1);
-    if (is_chosen(cell, "memory") && c->memory_bytes != 0)
+    if (has_choice(cell, "memory", NULL) && c->memory_bytes != 0)
         c->memory_bytes = gnn_max_u64(gnn_round_down(c->memory_bytes / divisor, GNN_PAGE_BYTES), GNN_PAGE_BYTES);
     if (strcmp(cell->search.option, "memory") == 0 || strcmp(cell->search.option, "batch") == 0)
         gnn_search_divide(&cell->search, divisor);
-    if (is_chosen(cell, "swap"))
+    if (has_choice(cell, "swap", NULL))
         c->swap_bytes = gnn_round_down(c->swap_bytes / divisor, GNN_PAGE_BYTES);
     run_whole_epochs(c);
 }
@@ -266,26 +262,20 @@ static bool is_changed(const struct gnn_run_config *config, const struct gnn_fig
            !(gnn_run_costs_are_ideal(config) && strncmp(setup->change, "released.", strlen("released.")) == 0);
 }
 
-static enum gnn_status resolve(struct gnn_run_config *config, struct gnn_err *err)
-{
-    GNN_TRY(gnn_run_config_check(config, err));
-    return gnn_machine_resolve(config, err);
-}
-
 /* A size that the machine lacks at scale 1 may be there at this one, so a refusal of the file's case does not count. */
-static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell,
-                        const struct gnn_figure_setup *setup)
+static enum gnn_status set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell,
+                                   const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
-    struct gnn_err cause = {0};
-    enum gnn_status status = GNN_OK;
+    const struct gnn_figure_about *const about = &figure->about;
     const uint32_t divisor = figure->own ? 1 : cell->config.scale_divisor;
+    enum gnn_status status = GNN_OK;
     if (divisor > 1) {
         scale_down(cell, divisor);
-        status = scale_parameters(cell, figure->about.scaled, divisor, false, &cause);
-        GNN_NEXT(status, scale_parameters(cell, figure->about.scaled_root, divisor, true, &cause));
+        status = scale_parameters(cell, about->scaled, divisor, false, false, err);
+        GNN_NEXT(status, scale_parameters(cell, about->scaled_root, divisor, true, false, err));
     }
     const bool measured = setup->world == GNN_WORLD_MEASURED && gnn_figure_key(figure, "world") == GNN_KEYS_MAX;
-    GNN_NEXT(status, resolve(&cell->config, &cause));
+    GNN_NEXT(status, gnn_machine_resolve(&cell->config, err));
     if (measured || trains(cell))
         measure(cell);
     if (trains(cell)) {
@@ -293,17 +283,27 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         cell->config.device_readahead[0] = cell->config.profile_set[0] = '\0'; /* of the machine that is modelled */
     }
     if (is_changed(&cell->config, setup))
-        GNN_NEXT(status, gnn_run_config_change(&cell->config, setup->change, &cause));
-    GNN_NEXT(status, resolve(&cell->config, &cause));
-    (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", status != GNN_OK ? cause.message : "");
+        GNN_NEXT(status, gnn_run_config_change(&cell->config, setup->change, err));
+    GNN_NEXT(status, gnn_machine_resolve(&cell->config, err));
+    return status;
+}
+
+static enum gnn_status set_up_fio_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell,
+                                       const struct gnn_figure_setup *setup, struct gnn_err *err)
+{
+    (void)snprintf(cell->config.db, sizeof cell->config.db, "%s", setup->db);
+    (void)snprintf(cell->config.data_dir, sizeof cell->config.data_dir, "%s", setup->data_dir);
+    GNN_TRY(scale_parameters(cell, figure->about.scaled, figure->scale_divisor, false, true, err));
+    return gnn_fio_cell_settle(cell, err);
 }
 
 /* ---- what is fixed ---- */
 
-static bool is_key_of(const struct gnn_job *job, const char *key)
+/* Whether any cell has the key, with that value unless it is NULL. */
+static bool is_of(const struct gnn_job *job, const char *key, const char *value)
 {
     for (uint32_t i = 0; i < job->count; i++)
-        if (gnn_kv_get(&job->cells[i].choices, key) != NULL)
+        if (has_choice(&job->cells[i], key, value))
             return true;
     return false;
 }
@@ -311,16 +311,10 @@ static bool is_key_of(const struct gnn_job *job, const char *key)
 /* Whether the file has cells of every value: what is fixed is a part of the figure then. */
 static bool are_of(const struct gnn_job *job, const char *key, const struct gnn_grid_values *values)
 {
-    for (uint32_t v = 0; v < values->count; v++) {
-        bool found = false;
-        for (uint32_t i = 0; i < job->count && !found; i++) {
-            const char *const text = gnn_kv_get(&job->cells[i].choices, key);
-            found = text != NULL && strcmp(text, values->of[v]) == 0;
-        }
-        if (!found)
-            return false;
-    }
-    return true;
+    uint32_t v = 0;
+    while (v < values->count && is_of(job, key, values->of[v]))
+        v++;
+    return v == values->count;
 }
 
 static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const struct gnn_kv *fix, struct gnn_err *err)
@@ -344,7 +338,7 @@ static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gn
         const char *const key = fix->items[i].key;
         const struct gnn_option *const option = figure->by_fio ? NULL : gnn_grid_option(key);
         struct gnn_grid_values values;
-        if (figure->by_fio ? !is_key_of(as_it_is, key) : option == NULL)
+        if (figure->by_fio ? !is_of(as_it_is, key, NULL) : option == NULL)
             return refuse_key(figure, &fix->items[i], err);
         GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
         if (are_of(as_it_is, key, &values))
@@ -417,10 +411,10 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
     GNN_TRY(open_job(figure, path, setup, err));
     GNN_NEW(figure->cells, (size_t)figure->job->count + 1, err, "configurations of %s", path);
     for (uint32_t i = 0; i < figure->job->count; i++) {
-        if (figure->by_fio)
-            gnn_fio_cell_set_up(figure, setup, &figure->job->cells[i]);
-        else
-            set_up_cell(figure, &figure->job->cells[i], setup);
+        struct gnn_job_cell *const cell = &figure->job->cells[i];
+        struct gnn_err cause = {0}; /* no message: it is possible */
+        (void)!(figure->by_fio ? set_up_fio_cell : set_up_cell)(figure, cell, setup, &cause);
+        memcpy(cell->refusal, cause.message, sizeof cell->refusal);
         GNN_TRY(place_cell(figure, i, err));
     }
     return figure->own ? gnn_own_check_places(figure, err) : GNN_OK;
@@ -494,7 +488,7 @@ static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struc
 
 static enum gnn_status check_over(struct gnn_paper_figure *figure, const char *key, struct gnn_err *err)
 {
-    if (is_key_of(figure->job, key) && gnn_figure_key(figure, key) == GNN_KEYS_MAX)
+    if (is_of(figure->job, key, NULL) && gnn_figure_key(figure, key) == GNN_KEYS_MAX)
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE, "figure %s: over = %s: expected a key of the configurations, but not an axis",
                     figure->id, key);

@@ -32,18 +32,7 @@ static bool is_own_key(const char *key)
     return gnn_list_has(own_keys, key);
 }
 
-static enum gnn_status divide(struct gnn_job_cell *cell, const char *key, uint32_t divisor, struct gnn_err *err)
-{
-    uint64_t value;
-    const char *const text = gnn_kv_get(&cell->choices, key);
-    if (text == NULL)
-        return GNN_OK;
-    GNN_TRY(gnn_parse_bytes(text, &value, err));
-    return gnn_kv_setf(&cell->choices, err, key, "%" PRIu64, gnn_max_u64(value / divisor, 1));
-}
-
-/* Makes the size a whole number of writes, at least one. */
-static enum gnn_status settle_size(struct gnn_job_cell *cell, struct gnn_err *err)
+enum gnn_status gnn_fio_cell_settle(struct gnn_job_cell *cell, struct gnn_err *err)
 {
     uint64_t bytes;
     const char *const text = gnn_kv_get(&cell->choices, "size");
@@ -53,23 +42,6 @@ static enum gnn_status settle_size(struct gnn_job_cell *cell, struct gnn_err *er
     GNN_TRY(gnn_parse_bytes(text, &bytes, err));
     return gnn_kv_setf(&cell->choices, err, "size", "%" PRIu64,
                        gnn_max_u64(gnn_round_down(bytes, FILE_STEP_BYTES), FILE_STEP_BYTES));
-}
-
-void gnn_fio_cell_set_up(const struct gnn_paper_figure *figure, const struct gnn_figure_setup *setup,
-                         struct gnn_job_cell *cell)
-{
-    struct gnn_err cause = {0};
-    enum gnn_status status = GNN_OK;
-    char names[GNN_FIGURE_LINE];
-    char *rest = names;
-    (void)snprintf(names, sizeof names, "%s", figure->about.scaled);
-    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest))
-        GNN_NEXT(status, divide(cell, name, figure->scale_divisor, &cause));
-    GNN_NEXT(status, settle_size(cell, &cause));
-    (void)snprintf(cell->config.db, sizeof cell->config.db, "%s", setup->db);
-    (void)snprintf(cell->config.data_dir, sizeof cell->config.data_dir, "%s", setup->data_dir);
-    if (status != GNN_OK)
-        (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", cause.message);
 }
 
 /* The name of the file that the cell reads: its size says all that there is to it. */

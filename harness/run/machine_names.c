@@ -147,6 +147,7 @@ static void resolve_threads(struct gnn_run_config *config)
 
 enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err)
 {
+    GNN_TRY(gnn_run_config_check(config, err));
     GNN_TRY(resolve_compute(config, err));
     resolve_threads(config);
     if (!gnn_compute_is_modelled(config))

@@ -147,7 +147,6 @@ static void tell_load(const struct supervision *s)
 static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 {
     struct gnn_run_config *const c = &s->config;
-    GNN_TRY(gnn_run_config_check(c, err));
     GNN_TRY(gnn_machine_resolve(c, err));
     if (!gnn_run_dataset_is_computed(c))
         GNN_TRY(find_dataset(s, err));

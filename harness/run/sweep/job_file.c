@@ -78,13 +78,11 @@ typedef enum gnn_status included_fn(struct reading *r, const struct gnn_ini *ini
 static enum gnn_status each_included(struct reading *r, const struct gnn_ini *from, const struct gnn_ini_entry *entry,
                                      uint32_t depth, included_fn *fn, struct gnn_err *err)
 {
-    char names[GNN_TEXT_MAX];
-    char *rest = names;
+    char name[GNN_TEXT_MAX]; /* lines are shorter */
     if (depth == DEPTH_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s:%u: include: deeper than %d files: does a file include itself?",
                         gnn_ini_name(from), entry->line, DEPTH_MAX);
-    (void)snprintf(names, sizeof names, "%s", entry->value); /* lines are shorter */
-    for (char *name = gnn_next_word(&rest); name != NULL; name = gnn_next_word(&rest)) {
+    for (const char *rest = entry->value; gnn_next_word(&rest, name, sizeof name);) {
         struct gnn_ini *included;
         GNN_TRY(open_included(r, from, entry->line, name, &included, err));
         GNN_TRY(fn(r, included, depth + 1, err));
@@ -254,12 +252,6 @@ static enum gnn_status fill_config(const struct reading *r, const uint32_t *choi
     return GNN_OK;
 }
 
-static enum gnn_status check_config(struct gnn_run_config *config, struct gnn_err *err)
-{
-    GNN_TRY(gnn_run_config_check(config, err));
-    return gnn_machine_resolve(config, err);
-}
-
 static enum gnn_status add_cell(struct reading *r, const char *section, const uint32_t *choice, struct gnn_err *err)
 {
     struct gnn_job *const job = r->job;
@@ -280,7 +272,7 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
             (void)snprintf(cell->dataset_at, sizeof cell->dataset_at, "%s:%u", r->keys[i].file, r->keys[i].line);
     }
     struct gnn_err cause = {0};
-    const enum gnn_status status = r->options->foreign_keys ? GNN_OK : check_config(&cell->config, &cause);
+    const enum gnn_status status = r->options->foreign_keys ? GNN_OK : gnn_machine_resolve(&cell->config, &cause);
     if (status == GNN_OK)
         return GNN_OK;
     if (!r->options->keep_refused)

@@ -80,7 +80,6 @@ static enum gnn_status apply(const struct gnn_search *s, const char *value, stru
     (void)snprintf(text, sizeof text, "%s=%s", s->option, value);
     GNN_TRY(strchr(s->option, '.') != NULL ? gnn_run_config_set(config, text, err)
                                            : gnn_option_set(gnn_run_options, config, s->option, value, err));
-    GNN_TRY(gnn_run_config_check(config, err));
     return gnn_machine_resolve(config, err);
 }
 
