@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The conditions of a figure's values. */
 #include "harness/base/units.h"
+#include "harness/base/words.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "harness/record/notes.h"
@@ -16,6 +17,7 @@
 enum { ASSUMED_MAX = 6, WORDS_MAX = 4 };
 
 struct caption {
+    const struct gnn_paper_figure *figure;
     char *text;
     size_t bytes, used;
 };
@@ -54,229 +56,154 @@ static void say_assumed(struct caption *c, const char *profile)
     gnn_ini_close(ini);
 }
 
-/* What the runs of a figure say. */
-enum fact {
-    BUILD,
-    CAP,
-    CHANGES,
-    COMPUTE,
-    COSTS,
-    EXTRAPOLATED,
-    FIO,
-    INHERITED,
-    PART,
-    PROFILE,
-    READAHEAD,
-    READ_SIZE,
-    SCALE,
-    START,
-    WORLD
+/* Returns what a run has under a name of its record, environment or configuration; NULL or "": nothing. */
+static const char *text_of(const struct gnn_run_record *run, const char *name)
+{
+    const struct {
+        const char *name, *text;
+    } columns[] = {{"world", run->world},
+                   {"profile", run->profile},
+                   {"compute", run->compute},
+                   {"cap_enforcement", run->cap_enforcement},
+                   {"cold_observed", run->cold_observed == 1   ? "cold"
+                                     : run->cold_observed == 0 ? "warm"
+                                                               : ""}};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (strcmp(columns[i].name, name) == 0)
+            return columns[i].text;
+    char part[GNN_PART_BYTES];
+    const char *const text = gnn_kv_get(&run->environment, name);
+    const bool cuts = strcmp(name, "batches") == 0 || strcmp(name, "max-batches") == 0;
+    const char *const option = gnn_kv_get(&run->config, name);
+    if ((cuts && gnn_run_part(run, part)[0] == '\0') || (strcmp(name, "costs") == 0 && run->profile[0] == '\0') ||
+        (strcmp(name, GNN_ENVIRONMENT_INHERITED) == 0 && gnn_run_inherited_bytes(run) == GNN_UNKNOWN))
+        return NULL;
+    return text != NULL ? text : option != NULL && strcmp(option, "0") != 0 ? option : NULL;
+}
+
+/* Says the different texts that the recorded runs have under a name, behind `lead`: "compute a and b". Returns whether
+ * there are any. */
+static bool say_all(struct caption *c, const char *lead, const char *name)
+{
+    struct gnn_words told = {.count = 0};
+    char bytes[32];
+    const bool of_bytes = strstr(name, "_bytes") != NULL;
+    for (uint32_t i = 0; i < c->figure->job->count; i++)
+        for (uint32_t r = 0; r < c->figure->cells[i].run_count && told.count < WORDS_MAX; r++) {
+            const char *const text = text_of(&c->figure->cells[i].runs[r], name);
+            if (text == NULL || text[0] == '\0' || gnn_words_has(&told, text))
+                continue;
+            say(c, "%s%s", told.count == 0 ? lead : " and ",
+                of_bytes ? gnn_format_bytes(strtoull(text, NULL, 10), bytes, sizeof bytes) : text);
+            gnn_words_add(&told, text);
+        }
+    return told.count > 0;
+}
+
+/* What all recorded runs are together. */
+struct overview {
+    const struct gnn_run_record *first;
+    uint32_t most;                   /* runs of a configuration */
+    bool ends[GNN_RUN_STATUS_COUNT]; /* of the newest run of one */
+    bool unsettled;                  /* the newest run of one is */
+    uint32_t training_divisor;       /* scale of the first real training that has another one; 0: none has */
+    struct gnn_trust trust;
 };
 
-/* Returns the number of an option that cuts epochs, where it did. */
-static const char *cut_by(const struct gnn_run_record *run, const char *option)
+static void look_at(const struct gnn_paper_figure *figure, uint32_t number, struct overview *out)
 {
-    char part[GNN_PART_BYTES];
-    const char *const number = gnn_kv_get(&run->config, option);
-    return number != NULL && strcmp(number, "0") != 0 && gnn_run_part(run, part)[0] != '\0' ? number : NULL;
-}
-
-/* Returns a run's text; NULL or "": it has none. */
-static const char *text_of(const struct gnn_run_record *run, enum fact fact)
-{
-    switch (fact) {
-    case BUILD:
-        return gnn_kv_get(&run->environment, "build.revision");
-    case CAP:
-        return run->cap_enforcement;
-    case CHANGES:
-        return gnn_kv_get(&run->config, "profile-set");
-    case COMPUTE:
-        return run->compute;
-    case COSTS:
-        return run->profile[0] != '\0' ? gnn_kv_get(&run->config, "costs") : NULL;
-    case EXTRAPOLATED:
-        return cut_by(run, "batches");
-    case FIO:
-        return gnn_kv_get(&run->environment, "fio.version");
-    case INHERITED:
-        return gnn_run_inherited_bytes(run) == GNN_UNKNOWN ? NULL
-                                                           : gnn_kv_get(&run->environment, GNN_ENVIRONMENT_INHERITED);
-    case PART:
-        return cut_by(run, "max-batches");
-    case PROFILE:
-        return run->profile;
-    case READAHEAD:
-        return gnn_kv_get(&run->environment, "device.readahead_bytes");
-    case READ_SIZE:
-        return text_of(run, FIO) != NULL ? gnn_kv_get(&run->config, "bs") : NULL;
-    case SCALE:
-        return gnn_kv_get(&run->config, "scale");
-    case START:
-        return run->cold_observed == 1 ? "cold" : run->cold_observed == 0 ? "warm" : "";
-    case WORLD:
-        return run->world;
+    const struct gnn_figure_cell *const cell = &figure->cells[number];
+    const struct gnn_run_record *runs[GNN_REPETITIONS_MAX];
+    const uint32_t divisor = figure->job->cells[number].config.scale_divisor;
+    if (cell->trains && divisor != figure->scale_divisor && out->training_divisor == 0)
+        out->training_divisor = divisor;
+    if (cell->run_count == 0)
+        return;
+    const struct gnn_run_record *const newest = &cell->runs[cell->run_count - 1];
+    out->first = out->first == NULL ? &cell->runs[0] : out->first;
+    out->most = gnn_max_u32(out->most, cell->run_count);
+    out->ends[newest->status] = true;
+    out->unsettled = out->unsettled || gnn_run_is_unsettled(newest);
+    assert(cell->run_count <= GNN_REPETITIONS_MAX);
+    for (uint32_t r = 0; r < cell->run_count; r++) {
+        runs[r] = &cell->runs[r];
+        gnn_trust_add(&out->trust, runs[r]);
     }
-    return NULL;
+    gnn_trust_add_spread(&out->trust, runs, cell->run_count);
 }
 
-/* The different texts that the recorded runs have for something. Returns how many. */
-static uint32_t find_all(const struct gnn_paper_figure *figure, enum fact fact, const char *told[WORDS_MAX])
+/* Explains the words in place of numbers, after what speaks against measured times. */
+static void say_notes(struct caption *c, const struct overview *all)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < figure->job->count; i++)
-        for (uint32_t r = 0; r < figure->cells[i].run_count; r++) {
-            const char *const text = text_of(&figure->cells[i].runs[r], fact);
-            bool known = text == NULL || text[0] == '\0' || count == WORDS_MAX;
-            for (uint32_t t = 0; t < count && !known; t++)
-                known = strcmp(told[t], text) == 0;
-            if (!known)
-                told[count++] = text;
-        }
-    return count;
-}
-
-/* Says all of them, behind `lead`: "compute a and b"; nothing where there are none. */
-static void say_all(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, enum fact fact)
-{
-    const char *told[WORDS_MAX];
-    char bytes[32];
-    const bool of_bytes = fact == READAHEAD || fact == INHERITED;
-    const uint32_t count = find_all(figure, fact, told);
-    for (uint32_t t = 0; t < count; t++)
-        say(c, "%s%s", t == 0 ? lead : " and ",
-            of_bytes ? gnn_format_bytes(strtoull(told[t], NULL, 10), bytes, sizeof bytes) : told[t]);
-}
-
-static const struct gnn_run_record *any_run(const struct gnn_paper_figure *figure, uint32_t *most)
-{
-    const struct gnn_run_record *run = NULL;
-    *most = 0;
-    for (uint32_t i = 0; i < figure->job->count; i++) {
-        *most = gnn_max_u32(*most, figure->cells[i].run_count);
-        if (run == NULL && figure->cells[i].run_count > 0)
-            run = &figure->cells[i].runs[0];
-    }
-    return run;
-}
-
-/* Explains the words that stand in place of numbers. */
-static void say_words(struct caption *c, const struct gnn_paper_figure *figure)
-{
-    static const struct {
-        enum gnn_run_status status;
-        const char *text;
-    } words[] = {{GNN_RUN_OOM, "OOM: out of memory"},
-                 {GNN_RUN_GPU_OOM, "GPU OOM: out of GPU memory"},
-                 {GNN_RUN_OOT, "OOT: over the time limit"}};
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
-        bool stands = false;
-        for (uint32_t i = 0; i < figure->job->count; i++) {
-            const struct gnn_figure_cell *const cell = &figure->cells[i];
-            stands = stands || (cell->run_count > 0 && cell->runs[cell->run_count - 1].status == words[w].status);
-        }
-        if (stands)
-            say(c, ". %s", words[w].text);
-    }
-    for (uint32_t i = 0; i < figure->job->count; i++) {
-        const struct gnn_figure_cell *const cell = &figure->cells[i];
-        if (cell->run_count == 0 || !gnn_run_is_unsettled(&cell->runs[cell->run_count - 1]))
-            continue;
+    static const char *const words[GNN_RUN_STATUS_COUNT] = {[GNN_RUN_OOM] = "OOM: out of memory",
+                                                            [GNN_RUN_GPU_OOM] = "GPU OOM: out of GPU memory",
+                                                            [GNN_RUN_OOT] = "OOT: over the time limit"};
+    char notes[GNN_NOTES_BYTES];
+    if (gnn_trust_text(&all->trust, notes, sizeof notes))
+        say(c, ". Note: %s", notes);
+    for (int i = 0; i < GNN_RUN_STATUS_COUNT; i++)
+        if (all->ends[i] && words[i] != NULL)
+            say(c, ". %s", words[i]);
+    if (all->unsettled)
         say(c, ". Not settled: in the part of an epoch that ran, mini-batches get faster or slower, or too few are "
                "independent");
-        return;
-    }
 }
 
-/* The state of the machine: page cache, readahead, limit. */
-static void say_machine(struct caption *c, const struct gnn_paper_figure *figure)
+static void say_published(struct caption *c)
 {
-    const char *told[WORDS_MAX];
-    if (find_all(figure, START, told) > 0) {
-        say_all(c, figure, ". Page cache ", START);
-        say(c, " at start");
-    }
-    say_all(c, figure, find_all(figure, START, told) > 0 ? ", device readahead " : ". Device readahead ", READAHEAD);
-    say_all(c, figure, ". Memory limit: ", CAP);
-    say_all(c, figure, ". Memory limit inherited from the container or control group: ", INHERITED);
-}
-
-static void add_spread(struct gnn_trust *trust, const struct gnn_figure_cell *cell)
-{
-    const struct gnn_run_record **const runs = calloc(cell->run_count + UINT32_C(1), sizeof(void *));
-    for (uint32_t r = 0; r < cell->run_count && runs != NULL; r++)
-        runs[r] = &cell->runs[r];
-    if (runs != NULL)
-        gnn_trust_add_spread(trust, runs, cell->run_count);
-    free(runs);
-}
-
-/* What is known against the measured times. */
-static void say_trust(struct caption *c, const struct gnn_paper_figure *figure)
-{
-    struct gnn_trust trust;
-    char notes[GNN_NOTES_BYTES];
-    gnn_trust_init(&trust);
-    for (uint32_t i = 0; i < figure->job->count; i++) {
-        const struct gnn_figure_cell *const cell = &figure->cells[i];
-        for (uint32_t r = 0; r < cell->run_count; r++)
-            gnn_trust_add(&trust, &cell->runs[r]);
-        add_spread(&trust, cell);
-    }
-    if (gnn_trust_text(&trust, notes, sizeof notes))
-        say(c, ". Note: %s", notes);
-}
-
-static void say_published(struct caption *c, const struct gnn_paper_figure *figure)
-{
-    const uint32_t divisor = gnn_figure_divisor_shown(figure);
-    const char *const also = figure->about.published_also;
+    const uint32_t divisor = gnn_figure_divisor_shown(c->figure);
+    const char *const also = c->figure->about.published_also;
     if (divisor > 0)
-        say(c, ". Published values from the paper: %s%s%s", figure->about.place, also[0] != '\0' ? " and " : "", also);
+        say(c, ". Published values from the paper: %s%s%s", c->figure->about.place, also[0] != '\0' ? " and " : "",
+            also);
     if (divisor > 1)
         say(c, ", times and sizes divided by %u", divisor);
 }
 
-/* Real training may have a scale of its own. */
-static void say_scale(struct caption *c, const struct gnn_paper_figure *figure)
+/* World, machine and costs of the runs, and the state of the machine. */
+static void say_conditions(struct caption *c, const struct overview *all)
 {
-    say(c, ", scale 1/%u", figure->scale_divisor);
-    for (uint32_t i = 0; i < figure->job->count; i++)
-        if (figure->cells[i].trains && figure->job->cells[i].config.scale_divisor != figure->scale_divisor) {
-            say(c, ", real training at scale 1/%u", figure->job->cells[i].config.scale_divisor);
-            return;
-        }
+    say_all(c, "", "world");
+    c->text[0] = (char)toupper((unsigned char)c->text[0]);
+    say(c, " world");
+    say_all(c, ", profile ", "profile");
+    if (all->first->profile[0] != '\0')
+        say_assumed(c, all->first->profile);
+    say_all(c, ", profile changed: ", "profile-set");
+    if (c->figure->own)
+        say_all(c, ", scale ", "scale");
+    else
+        say(c, ", scale 1/%u", c->figure->scale_divisor);
+    if (!c->figure->own && all->training_divisor != 0)
+        say(c, ", real training at scale 1/%u", all->training_divisor);
+    say_all(c, ", ", "fio.version");
+    say_all(c, ", bytes per read ", "bs");
+    say_all(c, ", compute ", "compute");
+    say_all(c, ", costs ", "costs");
+    const bool has_start = say_all(c, ". Page cache ", "cold_observed");
+    say(c, "%s", has_start ? " at start" : "");
+    say_all(c, has_start ? ", device readahead " : ". Device readahead ", "device.readahead_bytes");
+    say_all(c, ". Memory limit: ", "cap_enforcement");
+    say_all(c, ". Memory limit inherited from the container or control group: ", GNN_ENVIRONMENT_INHERITED);
+    say_all(c, ". Parts of epochs, in mini-batches: ", "max-batches");
+    say_all(c, ". Epochs extrapolated from mini-batches: ", "batches");
 }
 
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
 {
-    struct caption c = {.text = text, .bytes = text_bytes};
-    uint32_t most;
-    const struct gnn_run_record *const run = any_run(figure, &most);
+    struct caption c = {.figure = figure, .text = text, .bytes = text_bytes};
+    struct overview all = {.first = NULL};
     assert(text_bytes > 0);
     text[0] = '\0';
+    say(&c, "%s", figure->caption);
     if (figure->caption[0] != '\0')
-        say(&c, "%s", figure->caption);
-    if (run == NULL || figure->caption[0] != '\0')
         return;
-    say_all(&c, figure, "", WORLD);
-    text[0] = (char)toupper((unsigned char)text[0]);
-    say(&c, " world");
-    say_all(&c, figure, ", profile ", PROFILE);
-    if (run->profile[0] != '\0')
-        say_assumed(&c, run->profile);
-    say_all(&c, figure, ", profile changed: ", CHANGES);
-    if (figure->own)
-        say_all(&c, figure, ", scale ", SCALE);
-    else
-        say_scale(&c, figure);
-    say_all(&c, figure, ", ", FIO);
-    say_all(&c, figure, ", bytes per read ", READ_SIZE);
-    say_all(&c, figure, ", compute ", COMPUTE);
-    say_all(&c, figure, ", costs ", COSTS);
-    say_machine(&c, figure);
-    say_all(&c, figure, ". Parts of epochs, in mini-batches: ", PART);
-    say_all(&c, figure, ". Epochs extrapolated from mini-batches: ", EXTRAPOLATED);
+    gnn_trust_init(&all.trust);
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        look_at(figure, i, &all);
+    if (all.first == NULL)
+        return;
+    say_conditions(&c, &all);
     if (figure->put_over[0] != '\0')
         say(&c, ". All runs with %s", figure->put_over);
     const char *const average = strcmp(figure->about.average, "mean") == 0 ? "Mean" : "Median";
@@ -286,13 +213,12 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
         say(&c, ". %s and range over %s", average, figure->about.over);
     if (figure->has_variants)
         say(&c, ". Variants: %s.ini", figure->file + strlen(figure->id) + 1);
-    if (most > 1)
-        say(&c, ". %s and range of up to %u runs per configuration", average, most);
+    if (all.most > 1)
+        say(&c, ". %s and range of up to %u runs per configuration", average, all.most);
     else
         say(&c, ". One run per configuration");
-    say_trust(&c, figure);
-    say_words(&c, figure);
-    say_published(&c, figure);
-    say_all(&c, figure, ". Build ", BUILD);
+    say_notes(&c, &all);
+    say_published(&c);
+    say_all(&c, ". Build ", "build.revision");
     say(&c, ".%s%s", figure->about.note[0] != '\0' ? " " : "", figure->about.note);
 }
