@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/order.h"
 
-#include "harness/figure/axes.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -99,13 +97,12 @@ uint32_t gnn_figure_key_values(const struct gnn_paper_figure *figure, int32_t ke
     return key == GNN_KEY_SERIES ? figure->series_count : figure->axes[key].count;
 }
 
-bool gnn_figure_next_place(const struct gnn_paper_figure *figure, uint32_t first, uint32_t end,
+bool gnn_figure_next_place(const struct gnn_paper_figure *figure, const int32_t *keys, uint32_t count,
                            struct gnn_figure_place *place)
 {
-    for (uint32_t i = end; i-- > first;) {
-        const int32_t key = figure->keys[i];
-        uint32_t *const at = key == GNN_KEY_SERIES ? &place->series : &place->at[key];
-        if (++*at < gnn_figure_key_values(figure, key))
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t *const at = keys[i] == GNN_KEY_SERIES ? &place->series : &place->at[keys[i]];
+        if (++*at < gnn_figure_key_values(figure, keys[i]))
             return true;
         *at = 0;
     }

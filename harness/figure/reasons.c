@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why configurations of a figure ran out of memory. */
 #include "harness/base/plain_text.h"
-#include "harness/figure/axes.h"
+#include "harness/figure/order.h"
 #include "harness/figure/show.h"
 
 #include <assert.h>

@@ -3,7 +3,6 @@
 #include "harness/base/data_dirs.h"
 #include "harness/base/out_file.h"
 #include "harness/base/units.h"
-#include "harness/figure/axes.h"
 #include "harness/figure/order.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
@@ -53,24 +52,6 @@ static bool has_value(const struct gnn_paper_figure *figure, uint32_t series, co
     return has;
 }
 
-/* Whether rows are named by the axis: a figure without x has one without a key. */
-static bool names_rows(const struct gnn_paper_figure *figure, uint32_t axis)
-{
-    return axis != gnn_column_axis(figure) && figure->axes[axis].key[0] != '\0';
-}
-
-/* Whether the series has anything at this combination of facets. */
-static bool has_line(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *facets)
-{
-    const uint32_t c = gnn_column_axis(figure);
-    uint32_t at[GNN_AXES_MAX];
-    memcpy(at, facets, sizeof at);
-    for (at[c] = 0; at[c] < figure->axes[c].count; at[c]++)
-        if (has_value(figure, series, at))
-            return true;
-    return false;
-}
-
 const char *gnn_axis_label(const struct gnn_paper_figure *figure, uint32_t axis, uint32_t i, char text[GNN_AXIS_LABEL])
 {
     const char *const value = figure->axes[axis].values[i];
@@ -81,57 +62,28 @@ const char *gnn_axis_label(const struct gnn_paper_figure *figure, uint32_t axis,
     return gnn_format_bytes(bytes / figure->scale_divisor, text, GNN_AXIS_LABEL);
 }
 
-static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, FILE *out)
-{
-    const uint32_t c = gnn_column_axis(figure);
-    uint32_t at[GNN_AXES_MAX] = {0};
-    char text[GNN_AXIS_LABEL];
-    do {
-        if (!has_line(figure, series, at))
-            continue;
-        (void)fprintf(out, "| %s |", figure->series[series].name);
-        for (uint32_t a = 0; a < figure->axis_count; a++)
-            if (names_rows(figure, a))
-                (void)fprintf(out, " %s |", gnn_axis_label(figure, a, at[a], text));
-        for (at[c] = 0; at[c] < figure->axes[c].count; at[c]++)
-            put_value(figure, metric, series, at, out);
-        at[c] = 0;
-        (void)fputc('\n', out);
-    } while (gnn_axes_advance(figure->axes, figure->axis_count, ~(UINT32_C(1) << c), at));
-}
-
-static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
-{
-    const uint32_t c = gnn_column_axis(figure);
-    const struct gnn_axis *const x = &figure->axes[c];
-    char text[GNN_AXIS_LABEL];
-    for (uint32_t m = 0; m < figure->metric_count; m++) {
-        (void)fprintf(out, "\n%s\n\n| series |", figure->metrics[m]);
-        for (uint32_t a = 0; a < figure->axis_count; a++)
-            if (names_rows(figure, a))
-                (void)fprintf(out, " %s |", figure->axes[a].key);
-        for (uint32_t i = 0; i < x->count; i++)
-            (void)fprintf(out, " %s%s%s |", c == 0 ? x->key : "", c == 0 && x->key[0] != '\0' ? "=" : "",
-                          gnn_axis_label(figure, c, i, text));
-        (void)fputs("\n|---|", out);
-        for (uint32_t a = 0; a < figure->axis_count; a++)
-            (void)fputs(names_rows(figure, a) ? "---|" : "", out);
-        for (uint32_t i = 0; i < x->count; i++)
-            (void)fputs("---|", out);
-        (void)fputc('\n', out);
-        for (uint32_t s = 0; s < figure->series_count; s++)
-            put_lines(figure, m, s, out);
-    }
-}
+/* What the rows and columns of a table are. */
+struct layout {
+    int32_t names[GNN_KEYS_MAX]; /* (rows) what names a row, in the order of the columns with the names */
+    int32_t keys[GNN_KEYS_MAX];  /* (count) those of the rows, then those of the columns */
+    uint32_t rows, count;
+    uint32_t metric, end; /* metrics from number `metric` up to `end` */
+};
 
 /* Whether there is anything in a row, of whose columns `place` is the first, or in a column likewise. */
-static bool has_any(const struct gnn_paper_figure *figure, uint32_t first, uint32_t end, struct gnn_figure_place place)
+static bool has_any(const struct gnn_paper_figure *figure, const int32_t *keys, uint32_t count,
+                    struct gnn_figure_place place)
 {
     bool any;
     do
         any = has_value(figure, place.series, place.at);
-    while (!any && gnn_figure_next_place(figure, first, end, &place));
+    while (!any && gnn_figure_next_place(figure, keys, count, &place));
     return any;
+}
+
+static const char *key_name(const struct gnn_paper_figure *figure, int32_t key)
+{
+    return key == GNN_KEY_SERIES ? "series" : figure->axes[key].key;
 }
 
 static const char *key_label(const struct gnn_paper_figure *figure, int32_t key, const struct gnn_figure_place *place,
@@ -141,55 +93,94 @@ static const char *key_label(const struct gnn_paper_figure *figure, int32_t key,
                                  : gnn_axis_label(figure, (uint32_t)key, place->at[key], text);
 }
 
-/* Prints a column for each metric; keys that name no row multiply them: "A, dim=64: epoch_s". Returns how many. */
-static uint32_t put_columns(const struct gnn_paper_figure *figure, FILE *out)
+/* Prints the name of a column: "x=64" of a table for one metric, "A, dim=64: epoch_s" of a table across. */
+static void put_column(const struct gnn_paper_figure *figure, const struct layout *t, uint32_t metric,
+                       const struct gnn_figure_place *place, FILE *out)
 {
-    const uint32_t rows = figure->row_key_count, keys = figure->key_count;
-    struct gnn_figure_place place = {.series = 0};
+    const bool across = figure->about.layout[0] != '\0';
     char text[GNN_AXIS_LABEL];
-    uint32_t columns = 0;
+    (void)fputc(' ', out);
+    for (uint32_t k = t->rows; k < t->count; k++) {
+        const int32_t key = t->keys[k];
+        const bool named = (across ? key >= 0 : key == 0) && figure->axes[key].key[0] != '\0';
+        if (!across || gnn_figure_key_values(figure, key) > 1)
+            (void)fprintf(out, "%s%s%s%s", named ? figure->axes[key].key : "", named ? "=" : "",
+                          key_label(figure, key, place, text), across ? ": " : "");
+    }
+    (void)fprintf(out, "%s |", across ? figure->metrics[metric] : "");
+}
+
+/* Prints the names of the columns. */
+static void put_heading(const struct gnn_paper_figure *figure, const struct layout *t, FILE *out)
+{
+    struct gnn_figure_place place = {.series = 0};
+    uint32_t columns = t->rows;
+    (void)fputs("\n|", out);
+    for (uint32_t i = 0; i < t->rows; i++)
+        (void)fprintf(out, " %s |", key_name(figure, t->names[i]));
     do
-        for (uint32_t m = 0; m < figure->metric_count && has_any(figure, 0, rows, place); m++, columns++) {
-            (void)fputc(' ', out);
-            for (uint32_t k = rows; k < keys; k++)
-                if (gnn_figure_key_values(figure, figure->keys[k]) > 1)
-                    (void)fprintf(out, "%s%s%s: ", figure->keys[k] < 0 ? "" : figure->axes[figure->keys[k]].key,
-                                  figure->keys[k] < 0 ? "" : "=", key_label(figure, figure->keys[k], &place, text));
-            (void)fprintf(out, "%s |", figure->metrics[m]);
-        }
-    while (gnn_figure_next_place(figure, rows, keys, &place));
-    return columns;
+        for (uint32_t m = t->metric; m < t->end && has_any(figure, t->keys, t->rows, place); m++, columns++)
+            put_column(figure, t, m, &place, out);
+    while (gnn_figure_next_place(figure, t->keys + t->rows, t->count - t->rows, &place));
+    (void)fputs("\n|", out);
+    for (uint32_t i = 0; i < columns; i++)
+        (void)fputs("---|", out);
+    (void)fputc('\n', out);
+}
+
+/* Prints the row that begins at a place. Columns without any value are left out, as in the heading. */
+static void put_line(const struct gnn_paper_figure *figure, const struct layout *t, struct gnn_figure_place place,
+                     FILE *out)
+{
+    char text[GNN_AXIS_LABEL];
+    (void)fputc('|', out);
+    for (uint32_t i = 0; i < t->rows; i++)
+        (void)fprintf(out, " %s |", key_label(figure, t->names[i], &place, text));
+    do {
+        struct gnn_figure_place column = place;
+        for (uint32_t k = 0; k < t->rows; k++)
+            *(t->keys[k] < 0 ? &column.series : &column.at[t->keys[k]]) = 0;
+        for (uint32_t m = t->metric; m < t->end && has_any(figure, t->keys, t->rows, column); m++)
+            put_value(figure, m, place.series, place.at, out);
+    } while (gnn_figure_next_place(figure, t->keys + t->rows, t->count - t->rows, &place));
+    (void)fputc('\n', out);
+}
+
+static void put_table(const struct gnn_paper_figure *figure, const struct layout *t, FILE *out)
+{
+    struct gnn_figure_place place = {.series = 0};
+    put_heading(figure, t, out);
+    do
+        if (has_any(figure, t->keys + t->rows, t->count - t->rows, place))
+            put_line(figure, t, place, out);
+    while (gnn_figure_next_place(figure, t->keys, t->rows, &place));
 }
 
 /* One table, with a row for each combination of the keys of `rows`. */
 static void put_across(const struct gnn_paper_figure *figure, FILE *out)
 {
-    const uint32_t rows = figure->row_key_count, keys = figure->key_count;
-    struct gnn_figure_place place = {.series = 0};
-    char text[GNN_AXIS_LABEL];
-    (void)fputs("\n|", out);
-    for (uint32_t i = 0; i < rows; i++)
-        (void)fprintf(out, " %s |", figure->row_keys[i] < 0 ? "series" : figure->axes[figure->row_keys[i]].key);
-    const uint32_t columns = put_columns(figure, out);
-    (void)fputs("\n|", out);
-    for (uint32_t i = 0; i < rows + columns; i++)
-        (void)fputs("---|", out);
-    (void)fputc('\n', out);
-    do {
-        if (!has_any(figure, rows, keys, place))
-            continue;
-        (void)fputc('|', out);
-        for (uint32_t i = 0; i < rows; i++)
-            (void)fprintf(out, " %s |", key_label(figure, figure->row_keys[i], &place, text));
-        do {
-            struct gnn_figure_place column = place;
-            for (uint32_t k = 0; k < rows; k++)
-                *(figure->keys[k] < 0 ? &column.series : &column.at[figure->keys[k]]) = 0;
-            for (uint32_t m = 0; m < figure->metric_count && has_any(figure, 0, rows, column); m++)
-                put_value(figure, m, place.series, place.at, out);
-        } while (gnn_figure_next_place(figure, rows, keys, &place));
-        (void)fputc('\n', out);
-    } while (gnn_figure_next_place(figure, 0, rows, &place));
+    struct layout t = {.rows = figure->row_key_count, .count = figure->key_count, .end = figure->metric_count};
+    memcpy(t.names, figure->row_keys, sizeof t.names);
+    memcpy(t.keys, figure->keys, sizeof t.keys);
+    put_table(figure, &t, out);
+}
+
+/* A table for each metric. Its columns are the values of x, or the variants. An axis without a key names no row. */
+static void put_tables(const struct gnn_paper_figure *figure, FILE *out)
+{
+    const int32_t columns = figure->has_variants ? (int32_t)figure->axis_count - 1 : 0;
+    struct layout t = {.rows = 0};
+    for (int32_t key = GNN_KEY_SERIES; key < (int32_t)figure->axis_count; key++)
+        if (key != columns && key_name(figure, key)[0] != '\0')
+            t.keys[t.rows++] = key;
+    memcpy(t.names, t.keys, sizeof t.names);
+    t.keys[t.rows] = columns;
+    t.count = t.rows + 1;
+    for (; t.metric < figure->metric_count; t.metric++) {
+        (void)fprintf(out, "\n%s\n", figure->metrics[t.metric]);
+        t.end = t.metric + 1;
+        put_table(figure, &t, out);
+    }
 }
 
 void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
@@ -249,7 +240,7 @@ static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
     do
         if (has_value(figure, place.series, place.at))
             put_row(figure, place.series, place.at, out);
-    while (gnn_figure_next_place(figure, 0, figure->key_count, &place));
+    while (gnn_figure_next_place(figure, figure->keys, figure->key_count, &place));
 }
 
 enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)

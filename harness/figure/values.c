@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/values.h"
 
-#include "harness/figure/axes.h"
 #include "harness/figure/expression.h"
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
+#include "harness/figure/order.h"
 #include "harness/record/summary.h"
 #include "harness/run/sweep/lookup.h"
 

@@ -2,9 +2,9 @@
 /* The figures of experiments/papers: each can be read, its cells made, its predicates parsed; what they say is printed
  * stands among the published values. And what a figure's or a table's file may not be. */
 #include "harness/base/data_dirs.h"
-#include "harness/figure/axes.h"
 #include "harness/figure/figure.h"
 #include "harness/figure/metric.h"
+#include "harness/figure/order.h"
 #include "harness/figure/ratio.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
