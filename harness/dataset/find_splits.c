@@ -7,35 +7,43 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SYNONYMS = 4, TRAIN = 0 };
+enum { SYNONYMS = 6, TRAIN = 0 };
 
 static const char *const synonyms[GNN_FIND_SPLITS][SYNONYMS] = {
-    {"train", "training"}, {"valid", "val", "dev", "validation"}, {"test"}};
+    {"train", "training", "tr", "trn"}, {"valid", "val", "dev", "validation", "va"}, {"test", "testing", "te", "tst"}};
 
-/* Endings of the names of arrays. A name alone is too general to be looked for in archives. */
+/* Forms of the names of arrays. A name alone is too general to be looked for in archives. */
 static const struct {
-    const char *end;
+    const char *before, *behind;
     enum gnn_split_form form;
     bool archives;
-} endings[] = {
-    {"_idx", GNN_SPLIT_IDS, true},   {"_index", GNN_SPLIT_IDS, true},  {"_ids", GNN_SPLIT_IDS, true},
-    {"_mask", GNN_SPLIT_MASK, true}, {"_masks", GNN_SPLIT_MASK, true}, {"", GNN_SPLIT_IDS, false},
+} array_names[] = {
+    {"", "_idx", GNN_SPLIT_IDS, true},   {"", "_index", GNN_SPLIT_IDS, true},   {"", "_ids", GNN_SPLIT_IDS, true},
+    {"", "_mask", GNN_SPLIT_MASK, true}, {"", "_masks", GNN_SPLIT_MASK, true},  {"", "_indices", GNN_SPLIT_IDS, true},
+    {"", "_id", GNN_SPLIT_IDS, true},    {"", "_nodes", GNN_SPLIT_IDS, true},   {"", "_nid", GNN_SPLIT_IDS, true},
+    {"", "_nids", GNN_SPLIT_IDS, true},  {"", "_set", GNN_SPLIT_IDS, true},     {"idx_", "", GNN_SPLIT_IDS, true},
+    {"mask_", "", GNN_SPLIT_MASK, true}, {"indices_", "", GNN_SPLIT_IDS, true}, {"", "", GNN_SPLIT_IDS, false},
 };
+
+/* Endings of the names of files with a node ID per line. */
+static const char *const line_endings[] = {".csv", ".txt", "_idx.csv", "_idx.txt", "_ids.txt"};
 
 static bool find_one(struct gnn_finder *f, const char *dir, const char *name, struct gnn_split_file *out)
 {
     char stem[64];
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        (void)snprintf(stem, sizeof stem, "%s%s", name, endings[e].end);
-        if (gnn_find_array(f, dir, stem, endings[e].archives, out->path)) {
-            out->form = endings[e].form;
+    for (size_t e = 0; e < sizeof array_names / sizeof *array_names; e++) {
+        (void)snprintf(stem, sizeof stem, "%s%s%s", array_names[e].before, name, array_names[e].behind);
+        if (gnn_find_array(f, dir, stem, array_names[e].archives, out->path)) {
+            out->form = array_names[e].form;
             return true;
         }
     }
-    (void)snprintf(stem, sizeof stem, "%s.csv", name);
-    if (f->status == GNN_OK && !gnn_input_is_npz(dir) && gnn_input_find(dir, stem, out->path)) {
-        out->form = GNN_SPLIT_LINES;
-        return true;
+    for (size_t n = 0; n < sizeof line_endings / sizeof *line_endings && f->status == GNN_OK; n++) {
+        (void)snprintf(stem, sizeof stem, "%s%s", name, line_endings[n]);
+        if (!gnn_input_is_npz(dir) && gnn_input_find(dir, stem, out->path)) {
+            out->form = GNN_SPLIT_LINES;
+            return true;
+        }
     }
     return false;
 }

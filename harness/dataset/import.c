@@ -247,8 +247,9 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
 static const char *near_splits(const struct gnn_importer *importer, const struct gnn_node_files *files, int split,
                                char text[GNN_NEAR_BYTES])
 {
-    static const char *const words[GNN_FIND_SPLITS][5] = {
-        {"train", "mask", "split", NULL}, {"val", "dev", "mask", "split", NULL}, {"test", "mask", "split", NULL}};
+    static const char *const words[GNN_FIND_SPLITS][5] = {{"train", "mask", "split", "role", NULL},
+                                                          {"val", "dev", "mask", "split", NULL},
+                                                          {"test", "mask", "split", NULL}};
     char dir[GNN_OUTPUT_PATH];
     gnn_container_of(files->arrays.split[0].path, dir);
     if (gnn_near_files(importer->source->from, words[split], text)[0] == '\0' && files->train)
@@ -272,8 +273,9 @@ static void tell_random(const struct gnn_importer *importer, const struct gnn_no
         return;
     const bool named = importer->arrays != NULL && near_splits(importer, files, 0, near)[0] != '\0';
     gnn_log_warn("%s has no splits%s%s%s: %g of the nodes are drawn for training, %g for validation, %g for testing",
-                 from, named ? " under usual names (not read: " : "", named ? near : "", named ? ")" : "",
-                 o->train_fraction, o->valid_fraction, o->test_fraction);
+                 from, named ? " under usual names (not read: " : "", named ? near : "",
+                 named ? "; usual are train_idx.npy, train_mask.npy and train.csv)" : "", o->train_fraction,
+                 o->valid_fraction, o->test_fraction);
 }
 
 /* Says where edges and splits were found if that is not the input itself. */

@@ -303,6 +303,16 @@ static enum gnn_status put_member(struct split_writer *w, uint64_t node, int spl
     return gnn_out_write(w->files[split], &id, sizeof id, err);
 }
 
+static enum gnn_status fail_overlap(uint64_t node, uint64_t first, uint64_t second, struct gnn_err *err)
+{
+    static const char *const ways[] = {
+        "remove it from one of them",
+        "numpy.unique(a) removes repeats; if the list has 0 or 1 for every node, name it as a mask, such as "
+        "train_mask.npy"};
+    return gnn_fail(err, GNN_EFORMAT, "node %" PRIu64 " is in the splits %s and %s: %s", node, split_names[first],
+                    split_names[second], ways[first == second]);
+}
+
 static enum gnn_status write_sorted(struct gnn_sorter *sorter, struct split_writer *w, struct gnn_err *err)
 {
     uint64_t previous = UINT64_MAX;
@@ -314,8 +324,7 @@ static enum gnn_status write_sorted(struct gnn_sorter *sorter, struct split_writ
             return GNN_OK;
         for (uint64_t i = 0; i < count; i++) {
             if (previous != UINT64_MAX && previous >> 2 == keys[i] >> 2)
-                return gnn_fail(err, GNN_EFORMAT, "node %" PRIu64 " is in the splits %s and %s", keys[i] >> 2,
-                                split_names[previous & 3], split_names[keys[i] & 3]);
+                return fail_overlap(keys[i] >> 2, previous & 3, keys[i] & 3, err);
             GNN_TRY(put_member(w, keys[i] >> 2, (int)(keys[i] & 3), err));
             previous = keys[i];
         }

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LOOK_EVERY = 65536 /* nodes between two looks at the stop flag */ };
 
@@ -111,6 +112,37 @@ static enum gnn_status add_torch(const struct members *m, struct gnn_err *err)
 
 /* ---- text ---- */
 
+static enum gnn_status fail_line(const struct gnn_input *input, const char *line, struct gnn_err *err)
+{
+    const char *way = "write an ID per line";
+    if (input->line == 1 && strpbrk(line, ",; \t") != NULL)
+        way = strspn(line, "0123456789,; \t") == strlen(line) ? "`tr ',; ' '\\n'` writes an ID per line"
+                                                              : "`tail -n +2 | cut -d, -f2` keeps the second column";
+    return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a node ID: '%.60s'; %s", input->path, input->line, line,
+                    way);
+}
+
+/* A first line of letters is the name of the column. */
+static bool is_heading(const struct gnn_input *input, const char *line)
+{
+    return input->line == 1 && strpbrk(line, "0123456789,;\t") == NULL;
+}
+
+static enum gnn_status add_line(const struct members *m, const struct gnn_input *input, const char *line,
+                                struct gnn_err *err)
+{
+    char *end;
+    errno = 0;
+    const long long node = strtoll(line, &end, 10);
+    if (is_heading(input, line)) {
+        gnn_log_warn("%s:1 has the name of the column and is not read as a node ID", m->path);
+        return GNN_OK;
+    }
+    if (errno != 0 || end == line || *end != '\0')
+        return fail_line(input, line, err);
+    return add_member(m, node, err);
+}
+
 static enum gnn_status add_lines(const struct members *m, struct gnn_err *err)
 {
     struct gnn_input *input;
@@ -120,15 +152,8 @@ static enum gnn_status add_lines(const struct members *m, struct gnn_err *err)
     for (bool more = true; status == GNN_OK && more;) {
         status = input->line % LOOK_EVERY == 0 ? gnn_job_stopped(m->importer->job, "splits", err) : GNN_OK;
         GNN_NEXT(status, gnn_input_line(input, line, &more, err));
-        if (status != GNN_OK || !more || line[0] == '\0')
-            continue;
-        char *end;
-        errno = 0;
-        const long long node = strtoll(line, &end, 10);
-        if (errno != 0 || end == line || *end != '\0')
-            status = gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a node ID: '%.60s'", m->path, input->line, line);
-        else
-            status = add_member(m, node, err);
+        if (status == GNN_OK && more && line[0] != '\0')
+            status = add_line(m, input, line, err);
     }
     gnn_input_close(input);
     return status;

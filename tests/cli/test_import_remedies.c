@@ -355,7 +355,7 @@ static const struct {
     {FOLDER("v % 3") " && mv ogb/split/time/valid.csv.gz ogb/split/time/dev_nodes.txt", "", 0,
      "has no file of validation nodes under a usual name; not read: dev_nodes.txt\n", NULL},
     {FOLDER("v % 3") " && mv ogb/split/time/train.csv.gz ogb/my_train.txt && rm -r ogb/split", "--train-fraction 0.5",
-     0, "ogb has no splits under usual names (not read: my_train.txt): 0.5 of the nodes", NULL},
+     0, "ogb has no splits under usual names (not read: my_train.txt; usual are train_idx.npy, ", NULL},
     /* Numbers of nodes that differ, and damaged files. */
     {FOLDER("v % 3") " && echo 39 >ogb/raw/num-node-list.csv", "", 1,
      "node-label.csv.gz: more rows than the 39 that num-node-list.csv next to it states", NULL},

@@ -540,6 +540,59 @@ static void test_split_folders(void **state)
     expect_same(*state, (struct gnn_import_source){.split = "split/time"}, "one of two");
 }
 
+/* Names that programs give to splits, as lists, masks or lines. */
+static void test_usual_names(void **state)
+{
+    static const char *const names[][2] = {{"train_indices.npy", "validation_indices.npy"},
+                                           {"tr.npy", "va.npy"},
+                                           {"idx_train.npy", "idx_val.npy"},
+                                           {"train_nid.npy", "val_nid.npy"},
+                                           {"trn_nodes.npy", "dev_nodes.npy"},
+                                           {"train_set.npy", "val_set.npy"},
+                                           {"training_id.npy", "validation_id.npy"}};
+    char dir[DATA_PATH], path[DATA_PATH];
+    write_expected(*state);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        write_edges(folder(*state, "in", dir));
+        write_nodes(dir);
+        write_splits(dir);
+        assert_int_equal(remove(data_path(path, dir, "train_idx.npy")), 0);
+        assert_int_equal(remove(data_path(path, dir, "valid_idx.npy")), 0);
+        data_write_npy(dir, names[i][0], "<i8", "(20,)", train, sizeof train);
+        data_write_npy(dir, names[i][1], "<i8", "(10,)", valid, sizeof valid);
+        expect_same(*state, (struct gnn_import_source){0}, names[i][0]);
+    }
+}
+
+/* Lists in text may have a heading. Other forms name what makes a list of them. */
+static void test_lines(void **state)
+{
+    static const struct {
+        const char *name, *start, *message;
+    } lists[] = {
+        {"train.csv", "node_id\n", NULL},
+        {"train.txt", "", NULL},
+        {"train_idx.txt", "", NULL},
+        {"train.csv", ",id\n0,3\n", "not a node ID: ',id'; `tail -n +2 | cut -d, -f2` keeps the second column"},
+        {"train.csv", "3,5,7\n", "not a node ID: '3,5,7'; `tr ',; ' '\\n'` writes an ID per line"}};
+    char dir[DATA_PATH], path[DATA_PATH], text[1024];
+    write_expected(*state);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        write_edges(folder(*state, "in", dir));
+        write_nodes(dir);
+        write_splits(dir);
+        assert_int_equal(remove(data_path(path, dir, "train_idx.npy")), 0);
+        (void)snprintf(text, sizeof text, "%s", lists[i].start);
+        for (size_t t = 0; t < sizeof train / sizeof *train; t++)
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%d\n", (int)train[t]);
+        data_write(dir, lists[i].name, text, strlen(text));
+        if (lists[i].message == NULL)
+            expect_same(*state, (struct gnn_import_source){0}, lists[i].name);
+        else
+            expect_error(*state, (struct gnn_import_source){0}, lists[i].message);
+    }
+}
+
 /* Splits next to the folder of the arrays have the name that --split takes, from wherever the import starts. */
 static void test_names_of_splits(void **state)
 {
@@ -715,6 +768,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scipy, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_one_archive, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_masks, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_usual_names, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_lines, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_split_folders, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_names_of_splits, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_several_folders, data_set_up, data_tear_down),
