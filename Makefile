@@ -69,7 +69,7 @@ TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
 SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh tests/slurm/test_*.sh)
-SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c tests/support/ptx/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 BENCH_CXX := $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/bench/bench_*.cc))
 GPU_BIN := $(BUILD)/tests/gpu/bench_gpu $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
@@ -85,10 +85,13 @@ PLUGIN := $(if $(NVCC),$(if $(SANITIZE),,$(BUILD)/liboocgnn-cuda.so))
 CXXFLAGS += -std=c++20 -g $(OPT) -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -pthread -ffp-contract=off \
             $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 CUDA_BACKEND := $(wildcard harness/tensor/cuda/*.cc)
-CUDA_HOST_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/host/%.o) $(BUILD)/host/tests/support/cuda_host.o
+CUDA_HOST_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/host/%.o) $(BUILD)/host/tests/support/cuda_host.o \
+                 $(BUILD)/host/tests/support/cuda_host_ptx.o
 CUDA_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/cuda/%.o) $(patsubst %.cu,$(BUILD)/cuda/%.o,$(wildcard harness/tensor/cuda/*.cu))
+# The kernels as nvcc's PTX, which the stand-in executes (tests/gpu/test_gpu_ptx.sh).
+CUDA_PTX := $(if $(PLUGIN),$(patsubst harness/tensor/cuda/%.cc,$(BUILD)/ptx/%.ptx,$(shell grep -l GNN_LAUNCH harness/tensor/cuda/*.cc)))
 # The same as a plugin, for trying on any machine what runs the program on a GPU. A test device: nothing installs it.
-STAND_IN_SRC := harness/base/err.c harness/base/group_file.c harness/base/own_groups.c harness/base/text_file.c \
+STAND_IN_SRC := $(wildcard tests/support/ptx/*.c) harness/base/err.c harness/base/rng.c harness/base/group_file.c harness/base/own_groups.c harness/base/text_file.c \
                 harness/base/thread_limits.c harness/base/units.c harness/tensor/host.c harness/world/simulated/coroutine.c $(wildcard harness/tensor/ref/*.c)
 STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pichost/tests/support/cuda_host_plugin.o \
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
@@ -101,6 +104,7 @@ STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 
 all: $(BIN) $(PLUGIN)
 tests: gpu-programs $(STUB_NCCL) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+tests: $(CUDA_PTX)
 gpu-programs: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BIN)
 bench-bin: $(BIN) $(BENCH_BIN) $(BENCH_CXX)
 
@@ -215,6 +219,10 @@ $(BUILD)/cuda/%.o: %.cu | found
 $(BUILD)/cuda/%.o: %.cc | found
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -x cu -MMD -MP -c $< -o $@
+
+$(BUILD)/ptx/%.ptx: harness/tensor/cuda/%.cc | found
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++20 -O3 -lineinfo -I. -D_GNU_SOURCE -arch=compute_$(firstword $(CUDA_ARCHS)) -ptx -x cu -MMD -MP -MF $(@:.ptx=.d) $< -o $@
 
 $(BUILD)/liboocgnn-cuda.so: $(CUDA_OBJ) $(BUILD)/pic/harness/base/err.o
 	$(NVCC) -shared -cudart static -o $@ $^ -lcublas

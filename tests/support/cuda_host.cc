@@ -13,6 +13,7 @@
 
 #include "harness/tensor/cuda/runtime.h"
 #include "harness/tensor/cuda/spans.h"
+#include "tests/support/cuda_host_ptx.h"
 #include "tests/support/sanitizers.h"
 
 extern "C" {
@@ -371,14 +372,29 @@ void gnn_device_copy_end(struct gnn_device *d, uint32_t lane)
         d->copies.close();
 }
 
-void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t blocks,
-                       const std::function<void()> &kernel)
+/* The bytes that a kernel may access: the device's, and those of the host that are pinned. */
+static std::vector<ptx_range> ranges_of(const gnn_device *d)
+{
+    std::vector<ptx_range> ranges;
+    for (const auto *const list : {&d->pieces, &d->pins})
+        for (const auto &piece : *list) {
+            const uint64_t begin = reinterpret_cast<uintptr_t>(piece.first);
+            ranges.push_back({begin, begin + piece.second});
+        }
+    return ranges;
+}
+
+void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t blocks, const cuda_host_call &call)
 {
     ALONE;
     doze("launch");
     d->times.launches++;
-    give(d, lane, name, [d, blocks, kernel] {
-        cuda_host_launch(blocks, GNN_BLOCK_THREADS, kernel);
+    give(d, lane, name, [d, blocks, call] {
+        if (!cuda_host_ptx_asked())
+            cuda_host_launch(blocks, GNN_BLOCK_THREADS, call.run);
+        else if (const std::string fault = cuda_host_ptx_launch(call, blocks, GNN_BLOCK_THREADS, ranges_of(d));
+                 !fault.empty())
+            fail(fault.c_str());
         d->now_ns++;
     });
 }

@@ -12,14 +12,19 @@
  * by shuffles: two that touch one word without a barrier between are a race, in whichever order they came.
  *
  * Not shown by it: races between blocks, which run one after another; alignment of vector accesses beyond what UBSan
- * sees; the GPU's own rounding of fused products and special functions; speed. */
+ * sees; the GPU's own rounding of fused products and special functions; speed.
+ *
+ * A second engine executes the PTX that nvcc made of the same kernels (cuda_host_ptx.h). It shows the first two, and
+ * nvcc's contraction of products. */
 #ifndef GNN_TESTS_CUDA_HOST_H
 #define GNN_TESTS_CUDA_HOST_H
 
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #define __global__ static
 #define __device__
@@ -39,10 +44,40 @@ extern cuda_host_dim threadIdx, blockIdx, blockDim, gridDim;
 /* Runs kernel() in blocks x threads threads. Fails the test when threads of a block wait at different barriers. */
 void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<void()> &kernel);
 
+/* A kernel with its arguments, for both engines. */
+struct cuda_host_call {
+    std::function<void()> run;          /* as host code, by one thread */
+    const char *description;            /* names the kernel with its template arguments, in the compiler's words */
+    std::vector<std::string> arguments; /* the bytes of each, as the kernel's parameter holds them */
+};
+
+/* Returns a text that ends with the kernel's name and a bracket. */
+template <auto KERNEL> const char *cuda_host_describe()
+{
+    return __PRETTY_FUNCTION__;
+}
+
+template <typename... P> void cuda_host_bind(cuda_host_call *call, void (*kernel)(P...), P... args)
+{
+    call->arguments = {std::string(reinterpret_cast<const char *>(&args), sizeof args)...};
+    call->run = [kernel, args...] { kernel(args...); };
+}
+
+/* Returns the call with its arguments converted to the kernel's parameters. */
+template <auto KERNEL, typename... A> cuda_host_call cuda_host_call_of(A... args)
+{
+    cuda_host_call call = {{}, cuda_host_describe<KERNEL>(), {}};
+    const auto bind = [&call]<typename... P>(void (*kernel)(P...), auto... own) {
+        cuda_host_bind<P...>(&call, kernel, static_cast<P>(own)...);
+    };
+    bind(KERNEL, args...);
+    return call;
+}
+
 /* The device's launches go through here. */
 struct gnn_device;
 void cuda_host_enqueue(gnn_device *device, uint32_t lane, const char *name, uint32_t blocks,
-                       const std::function<void()> &kernel);
+                       const cuda_host_call &call);
 
 void __syncthreads();
 void __syncwarp(uint32_t mask = 0xffffffffu);

@@ -116,9 +116,7 @@ cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane);
 #else
 /* Arguments are copied now; the kernel runs when its stream reaches it. */
 #define GNN_LAUNCH_IN(d, lane, kernel, blocks, ...)                                                                    \
-    cuda_host_enqueue((d), (lane), #kernel, (blocks), [args = std::make_tuple(__VA_ARGS__)] {                          \
-        std::apply([](auto... gnn_arg) { kernel(gnn_arg...); }, args);                                                 \
-    })
+    cuda_host_enqueue((d), (lane), #kernel, (blocks), cuda_host_call_of<kernel>(__VA_ARGS__))
 #endif
 #define GNN_LAUNCH_BLOCKS(d, kernel, blocks, ...) GNN_LAUNCH_IN(d, GNN_LANE_STREAM, kernel, blocks, __VA_ARGS__)
 /* Launch a thread, or a warp, for each of `items`. With 0 items nothing is launched. */
