@@ -67,6 +67,12 @@ static void toy_input_free(struct toy_input *in)
         toy_batch_free(&in->batch);
 }
 
+/* Lets the device read the features where they are, as a kernel of a real one must be let. */
+static enum gnn_status toy_input_pin(struct gnn_tensor *t, const struct toy_input *in, struct gnn_err *err)
+{
+    return t->ops->pin(t, "x", in->x, in->batch.node_count * (uint64_t)DIM * sizeof *in->x, err);
+}
+
 static struct gnn_model_config config_of(enum gnn_model_kind kind)
 {
     return (struct gnn_model_config){.kind = kind,
@@ -111,6 +117,8 @@ static struct outcome train_lists(enum gnn_model_kind kind, bool graphs, bool st
     assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
     for (uint32_t i = 0; i < BATCHES; i++)
         in[i] = toy_input_of(i, lists_kind);
+    for (uint32_t i = 0; i < BATCHES; i++)
+        assert_int_equal(toy_input_pin(t, &in[i], NULL), GNN_OK);
     for (uint32_t r = 0; r < 2; r++)
         assert_int_equal(t->ops->resident_open(t, &room[r], NULL), GNN_OK);
     const uint32_t steps = rounds * BATCHES;
@@ -134,6 +142,8 @@ static struct outcome train_lists(enum gnn_model_kind kind, bool graphs, bool st
     t->ops->take_times(t, &out.times);
     for (uint32_t r = 0; r < 2; r++)
         t->ops->resident_close(t, room[r]);
+    for (uint32_t i = 0; i < BATCHES; i++)
+        t->ops->unpin(t, in[i].x);
     for (uint32_t i = 0; i < BATCHES; i++)
         toy_input_free(&in[i]);
     gnn_model_close(model);
@@ -206,6 +216,10 @@ static void test_every_shape_keeps_its_graph(void **state)
     in[1].batch = toy_batch(&rng, LAYERS, SEEDS, 1, none); /* without an edge: nothing to sort, nothing to sum */
     assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
     assert_int_equal(gnn_model_open(plain, &config, &expected, NULL), GNN_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(toy_input_pin(t, &in[i], NULL), GNN_OK);
+        assert_int_equal(toy_input_pin(plain, &in[i], NULL), GNN_OK);
+    }
     for (uint32_t k = 0; k < 2 * ROUNDS; k++) {
         const struct toy_input *now = &in[k % 2];
         struct gnn_step_result step, want;
@@ -218,6 +232,10 @@ static void test_every_shape_keeps_its_graph(void **state)
     }
     gnn_model_close(model);
     gnn_model_close(expected);
+    for (uint32_t i = 0; i < 2; i++) {
+        t->ops->unpin(t, in[i].x);
+        plain->ops->unpin(plain, in[i].x);
+    }
     toy_input_free(&in[0]);
     toy_input_free(&in[1]);
     t->ops->close(t);
@@ -602,6 +620,7 @@ static void test_a_call_that_sleeps_is_a_wait(void **state)
         struct gnn_time_split before, after;
         must(gnn_tensor_cuda.open(&env, NULL, &t, &err), &err);
         must(gnn_model_open(t, &config, &model, &err), &err);
+        must(toy_input_pin(t, &in, &err), &err);
         for (int k = 0; k < 2; k++)
             must(gnn_model_train(model, &in.batch, in.x, in.labels, &step, &err), &err);
         cuda_host_doze_in = calls[c];
@@ -616,6 +635,7 @@ static void test_a_call_that_sleeps_is_a_wait(void **state)
         if ((told && waited_ns < DOZE_NS / 3 * 2) || unnamed_ns > DOZE_NS / 3)
             fail_msg("%s slept 30 ms: %.1f ms are waits, %.1f ms are nothing", calls[c], (double)waited_ns * 1e-6,
                      (double)unnamed_ns * 1e-6);
+        t->ops->unpin(t, in.x);
         toy_input_free(&in);
         gnn_model_close(model);
         t->ops->close(t);
@@ -654,12 +674,15 @@ static enum gnn_status two_batches(struct toy_memory *memory, struct gnn_err *er
         struct toy_input in = toy_input(k);
         const struct gnn_batch_lists lists = {.view = &in.batch, .labels = in.labels};
         struct gnn_step_result step;
+        GNN_NEXT(status, toy_input_pin(t, &in, err));
+        const bool pinned = status == GNN_OK;
         GNN_NEXT(status, t->ops->resident_stage(t, room, 0, &lists, err));
         if (status == GNN_OK) {
             t->ops->resident_use(t, room);
             status = gnn_model_train(model, &in.batch, in.x, in.labels, &step, err);
             t->ops->resident_use(t, NULL);
         }
+        t->ops->unpin(t, pinned ? in.x : NULL);
         toy_input_free(&in);
     }
     t->ops->upload_wait(t, 0);
