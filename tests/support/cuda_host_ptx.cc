@@ -6,6 +6,7 @@
 #include <cxxabi.h>
 #include <filesystem>
 #include <fstream>
+#include <malloc.h>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,6 +50,9 @@ engine load()
 {
     engine e = {};
     std::error_code error;
+    /* A launch allocates and frees a megabyte. The pages stay the process's. */
+    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
     for (const auto &entry : std::filesystem::directory_iterator(std::getenv("OOCGNN_CUDA_PTX"), error))
         if (entry.path().extension() == ".ptx")
             add_module(&e, entry.path());

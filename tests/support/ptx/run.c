@@ -358,7 +358,9 @@ static enum gnn_status open_warp(struct ptx_machine *m, uint32_t number)
 {
     struct ptx_warp *const w = &m->warps[number];
     w->number = number;
-    GNN_NEW(w->values, m->kernel->slot_count + 1, m->err, "registers");
+    w->values = malloc((m->kernel->slot_count + 1) * sizeof *w->values); /* written before it is read */
+    if (w->values == NULL)
+        return gnn_fail(m->err, GNN_ENOMEM, "registers");
     GNN_NEW(w->written, m->kernel->slot_count + 1, m->err, "registers");
     return GNN_OK;
 }
