@@ -39,10 +39,11 @@ _Static_assert(offsetof(struct export_config, run) == 0, "options of a run find 
 static const struct gnn_option own_table[] = {
     OPTION("out", TEXT, out_dir, "", .unit = "DIR", .help = "New folder for the arrays"),
     OPTION("format", CHOICE, format, "npy", .choices = gnn_export_formats,
-           .help = "Form of the edges: npy, pairs in edge_index.npy; csc, neighbour lists in indptr.npy and indices.npy"),
+           .help = "Form of the edges: npy, pairs in edge_index.npy; csc, neighbour lists in indptr.npy and "
+                   "indices.npy"),
     OPTION("batches", U32, batches, "0",
-           .help = "Write the first N mini-batches of an epoch instead of the dataset; a number above that of the epoch "
-                   "writes all; 0 = the dataset"),
+           .help = "Write the first N mini-batches of an epoch instead of the dataset; a number above that of the "
+                   "epoch writes all; 0 = the dataset"),
     OPTION("epoch", U32, epoch, "0", .help = "Epoch of the mini-batches, with --batches; a run's first one is 0"),
     OPTION("seed", U64, run.seed, "1", .help = "Seed of the mini-batches, with --batches"),
     OPTION("dim", U32, run.dim, "0", .unit = "floats", .max = GNN_DIM_MAX,

@@ -21,8 +21,8 @@ struct gnn_npz_out {
 /* Creates the archive. Returns errors of gnn_out_open(). */
 GNN_MUST_CHECK enum gnn_status gnn_npz_open(struct gnn_output *output, const char *name, struct gnn_npz_out *out,
                                             struct gnn_err *err);
-/* Adds 32-bit numbers (count) as array `name` of int64. Returns GNN_ENOTSUP if the archive would exceed 4 GiB, or errors
- * of writing. */
+/* Adds 32-bit numbers (count) as array `name` of int64. Returns GNN_ENOTSUP if the archive would exceed 4 GiB, or
+ * errors of writing. */
 GNN_MUST_CHECK enum gnn_status gnn_npz_add(struct gnn_npz_out *npz, const char *name, const void *items, bool is_signed,
                                            uint64_t count, struct gnn_err *err);
 /* Closes the archive and returns status, the result of adding. If that is GNN_OK, first writes the list of members. */

@@ -75,9 +75,9 @@ const char *gnn_machine_costs_digest(const struct gnn_machine *machine);   /* ""
 /* Returns the readahead of the modelled device in bytes; GNN_UNKNOWN in the measured world. */
 uint64_t gnn_machine_readahead(const struct gnn_machine *machine);
 
-/* Checks the configuration (gnn_run_config_check), then replaces words by what they mean. In the simulated world --compute auto, cpu and cuda become model:PROFILE/cpu or
- * /gpu, and the system must train there. --compute-threads 0 becomes a number. GNN_EUSAGE, GNN_ENOTSUP: the message has
- * the remedy. */
+/* Checks the configuration (gnn_run_config_check), then replaces words by what they mean. In the simulated world,
+ * --compute auto, cpu and cuda become model:PROFILE/cpu or /gpu, and the system must train there. --compute-threads 0
+ * becomes a number. GNN_EUSAGE, GNN_ENOTSUP: the message has the remedy. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err);
 
 #endif

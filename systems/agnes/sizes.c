@@ -154,9 +154,10 @@ static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *c
     const uint64_t pool = only ? 0 : sizes->pool_frames * (uint64_t)sizes->block_bytes;
     gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, sizes))->phases =
         1 << AGNES_IN_EPOCHS;
-    gnn_plan_in_flight(plan, "nodes of each target", "agnes.visits=hyperbatch or --batch",
-                       targets_bytes(plan, config, sizes))
-        ->phases = 1 << AGNES_IN_EPOCHS;
+    if (config->visits == AGNES_VISITS_TARGET)
+        gnn_plan_in_flight(plan, "nodes of each target", "agnes.visits=hyperbatch or --batch",
+                           targets_bytes(plan, config, sizes))
+            ->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", staging)->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool)->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "workspaces", "agnes.workers", workspaces_bytes(plan, config, sizes))->phases =

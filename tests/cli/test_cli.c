@@ -112,9 +112,7 @@ static const struct wrong wrongs[] = {
     {"prepare cora --from /nonexistent --format ogb", 2, "/nonexistent"},
     {"prepare mine --from /proc/version --out /proc/none", 2,
      "oocgnn: --from /proc/version: --format ogb takes a directory with edge_index.npy (maybe .gz), indptr.npy and "
-     "indices.npy, or a .npz archive of them, and this is a "
-     "file; "
-     "say --format snap"},
+     "indices.npy, OGB's edge.csv, or a .npz archive of arrays, and this is a file; say --format snap"},
     {"prepare kron --from /nonexistent --format ogb", 2, "`--dataset kron` means the dataset that is generated"},
     {"prepare ./nosuch --check", 2, "nosuch"},
     {"report --db /nonexistent/x.db", 2, "/nonexistent/x.db"},

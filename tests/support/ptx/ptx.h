@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes PTX, the assembly that nvcc emits for kernels, on the host and reports what a GPU would do undefined things
- * with. All threads of a block run in warps of 32, the lanes with the lowest program counter first. Blocks and warps run
+/* Executes PTX, the assembly that nvcc emits for kernels, on the host and reports what is undefined on a GPU.
+ * All threads of a block run in warps of 32, the lanes with the lowest program counter first. Blocks and warps run
  * in an order that a seed chooses. The rules are those of NVIDIA's PTX ISA, version 9.
  *
  * Reported as faults: an access that is not aligned to its size, or outside of all arrays; a read of a register, or of
