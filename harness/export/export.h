@@ -32,7 +32,7 @@ struct gnn_export_result {
 
 /* Writes the arrays of a dataset to job->out_dir, which must not exist. Compares each file that it reads with its
  * checksum in meta. Memory: less than 4 MiB, whatever the size of the dataset. Returns GNN_EUSAGE for an existing
- * target or options that do not fit the dataset, GNN_EFORMAT for a damaged dataset, or errors of reading and writing. */
+ * target or options that do not fit the dataset, GNN_EFORMAT for a damaged dataset, or errors of reading or writing. */
 GNN_MUST_CHECK enum gnn_status gnn_export_dataset(const struct gnn_export_config *config,
                                                   const struct gnn_prepare_job *job, struct gnn_export_result *out,
                                                   struct gnn_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes PTX, the assembly that nvcc emits for kernels, on the host and reports what is undefined on a GPU.
- * All threads of a block run in warps of 32, the lanes with the lowest program counter first. Blocks and warps run
- * in an order that a seed chooses. The rules are those of NVIDIA's PTX ISA, version 9.
+/* Executes PTX, the assembly that nvcc emits for kernels, on the host, and reports undefined behaviour. Threads of a
+ * block run in warps of 32, the lanes with the lowest program counter first. A seed chooses the order of blocks and
+ * warps. The rules are those of NVIDIA's PTX ISA, version 9.
  *
  * Reported as faults: an access that is not aligned to its size, or outside of all arrays; a read of a register, or of
  * shared or local memory, that nothing was written to; a barrier that some threads of the block do not reach; a shuffle
