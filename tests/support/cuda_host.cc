@@ -393,8 +393,10 @@ void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t 
         if (!cuda_host_ptx_asked())
             cuda_host_launch(blocks, GNN_BLOCK_THREADS, call.run);
         else if (const std::string fault = cuda_host_ptx_launch(call, blocks, GNN_BLOCK_THREADS, ranges_of(d));
-                 !fault.empty())
-            fail(fault.c_str());
+                 !fault.empty()) {
+            std::fprintf(stderr, "cuda_host: %s\n", fault.c_str());
+            std::abort();
+        }
         d->now_ns++;
     });
 }

@@ -121,6 +121,47 @@ static const struct planted planted[] = {
     {"local memory never written", "mov.u64 %rd7, own;\nst.local.u32 [%rd7], %r1;\nld.local.u64 %rd8, [%rd7];\n",
      "of bytes that nothing was written to"},
     {"write behind local memory", "mov.u64 %rd7, own;\nst.local.u32 [%rd7+16], %r1;\n", "is outside of every array"},
+    {"local memory that an earlier block wrote",
+     "mov.u64 %rd7, own;\nsetp.eq.s32 %p1, %r2, 1;\n@%p1 bra L;\nst.local.u32 [%rd7], %r1;\nL:\n"
+     "ld.local.u32 %r4, [%rd7];\n",
+     "block 1, thread"},
+    {"shared memory that an earlier block wrote",
+     "setp.eq.s32 %p1, %r2, 1;\n@%p1 bra L;\nst.shared.u32 [%rd4], %r1;\nL:\nld.shared.u32 %r4, [%rd4];\n",
+     "block 1, thread"},
+    {"a register that an earlier block wrote",
+     "setp.eq.s32 %p1, %r2, 1;\n@%p1 bra L;\nmov.u32 %r9, 1;\nL:\nadd.s32 %r4, %r9, 1;\n", "block 1, thread"},
+    {"words that all blocks read", "ld.global.u32 %r4, [%rd1];\n", NULL},
+    {"a word that all blocks read and one writes",
+     "ld.global.u32 %r4, [%rd1];\nsetp.eq.s32 %p1, %r3, 70;\n@!%p1 bra L;\nst.global.u32 [%rd1], %r3;\nL:\n",
+     "a race: 4-byte global"},
+    {"a word that one thread of each block reads, and one of them writes",
+     "setp.ne.s32 %p1, %r1, 0;\n@%p1 ret;\nld.global.u32 %r4, [%rd1];\nsetp.ne.s32 %p2, %r2, 1;\n@%p2 ret;\n"
+     "st.global.u32 [%rd1], %r3;\n",
+     "a race: 4-byte global"},
+    {"a word that another warp of the block read",
+     "setp.ne.s32 %p1, %r2, 0;\n@%p1 ret;\nld.global.u32 %r4, [%rd1];\nsetp.eq.s32 %p2, %r1, 33;\n@!%p2 bra L;\n"
+     "st.global.u32 [%rd1], %r3;\nL:\n",
+     "a race: 4-byte global"},
+    {"a word that the block read before a barrier",
+     "setp.ne.s32 %p1, %r2, 0;\n@%p1 ret;\nld.global.u32 %r4, [%rd1];\nbar.sync 0;\nsetp.eq.s32 %p2, %r1, 33;\n"
+     "@!%p2 bra L;\nst.global.u32 [%rd1], %r3;\nL:\n",
+     NULL},
+    {"a word that the warp read before its barrier",
+     "setp.ge.u32 %p1, %r3, 32;\n@%p1 ret;\nld.global.u32 %r4, [%rd1];\nbar.warp.sync -1;\n"
+     "setp.eq.s32 %p2, %r1, 3;\n@!%p2 bra L;\nst.global.u32 [%rd1], %r3;\nL:\n",
+     NULL},
+    {"shared word of another warp that passed as many barriers of its own",
+     "setp.ge.u32 %p1, %r1, 32;\nsetp.ne.s32 %p2, %r1, 0;\n@%p2 bra L;\nst.shared.u32 [%rd5], %r1;\nL:\n"
+     "bar.warp.sync -1;\nbar.warp.sync -1;\n@!%p1 bra M;\nld.shared.u32 %r4, [%rd5];\nM:\n",
+     "4-byte shared read"},
+    {"shared word that a lane of another warp rewrites behind two barriers of its own",
+     "setp.lt.u32 %p1, %r1, 32;\nsetp.eq.s32 %p2, %r1, 33;\n@!%p2 bra L;\nst.shared.u32 [%rd5], %r1;\nL:\nbar.sync 0;\n"
+     "ld.shared.u32 %r4, [%rd5];\nbar.warp.sync -1;\n@!%p2 bra M;\nst.shared.u32 [%rd5], %r1;\nM:\n",
+     "a race: 4-byte shared"},
+    {"local words of each thread",
+     "mov.u64 %rd7, own;\nst.local.u32 [%rd7], %r3;\nbar.sync 0;\nld.local.u32 %r4, [%rd7];\n"
+     "sub.s32 %r5, %r4, %r3;\nmul.wide.s32 %rd8, %r5, 4096;\nadd.s64 %rd9, %rd3, %rd8;\nld.global.u32 %r6, [%rd9];\n",
+     NULL},
     {"local memory in generic form",
      "mov.u64 %rd7, own;\ncvta.local.u64 %rd8, %rd7;\nst.u32 [%rd8], %r1;\nld.local.u32 %r4, [%rd7];\n", NULL},
     {"read behind the parameters", "mov.b64 %rd7, p;\nld.param.u32 %r4, [%rd7+12];\n", "is outside of every array"},
@@ -153,7 +194,7 @@ static void test_planted_faults_are_found(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof planted / sizeof *planted; i++)
-        for (uint64_t seed = 0; seed < 4; seed++) {
+        for (uint64_t seed = 0; seed < 16; seed++) {
             _Alignas(256) uint32_t words[WORDS] = {0};
             struct gnn_err err = {0};
             const enum gnn_status status = run_body(planted[i].body, words, seed, &err);
@@ -186,13 +227,14 @@ static void test_lanes_meet_again(void **state)
 static void test_the_order_is_the_seeds(void **state)
 {
     (void)state;
+    static const char one_a_block[] = "setp.ne.s32 %p1, %r1, 0;\n@%p1 ret;\nst.global.u32 [%rd1], %r2;\n";
     uint32_t different = 0;
     char first[GNN_ERR_MAX] = "";
     for (uint64_t seed = 0; seed < 16; seed++) {
         _Alignas(256) uint32_t words[WORDS] = {0};
         struct gnn_err err = {0}, again = {0};
-        assert_int_equal(run_body("st.global.u32 [%rd1], %r2;\n", words, seed, &err), GNN_EBUG);
-        assert_int_equal(run_body("st.global.u32 [%rd1], %r2;\n", words, seed, &again), GNN_EBUG);
+        assert_int_equal(run_body(one_a_block, words, seed, &err), GNN_EBUG);
+        assert_int_equal(run_body(one_a_block, words, seed, &again), GNN_EBUG);
         assert_string_equal(err.message, again.message);
         different += seed > 0 && strcmp(first, err.message) != 0;
         if (seed == 0)
