@@ -38,8 +38,12 @@ static enum gnn_status open_table(struct gnn_edge_arrays *a, const struct gnn_ed
     if (!rows && !pairs)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s: an array of %" PRIu32 " dimensions with %" PRIu64 " numbers, expected the shape [2, E] or "
-                        "[E, 2]",
-                        files->path[0], h->dim_count, h->items);
+                        "[E, 2]%s",
+                        files->path[0], h->dim_count, h->items,
+                        h->dim_count != 2  ? ""
+                        : h->shape[0] == 3 ? ": save a[:2], without weights or types"
+                        : h->shape[1] == 3 ? ": save a[:, :2], without weights or types"
+                                           : "");
     a->total = h->items / 2;
     a->interleaved = rows ? h->fortran : !h->fortran;
     gnn_npy_read_as_stored(a->reader[0]);
@@ -82,7 +86,10 @@ static enum gnn_status open_lists(struct gnn_edge_arrays *a, const struct gnn_ed
                         files->path[0], a->reader[0]->header.items);
     GNN_TRY(gnn_npy_read_i64(a->reader[0], &first, 1, err));
     if (first != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: starts at %" PRId64 ", expected 0", files->path[0], first);
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: starts at %" PRId64
+                        ", expected 0: save a - a[0], and the indices less 1 if these start at 1, too",
+                        files->path[0], first);
     a->total = a->reader[1]->header.items;
     a->list = UINT64_MAX; /* before node 0 */
     return GNN_OK;

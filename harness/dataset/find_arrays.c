@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 static const char *const label_names[] = {"node_label", "node_labels", "labels", "label", "y", NULL};
-static const char *const feature_names[] = {"node_feat", "node_feats", "node_features", "features", "feat", "feats",
-                                            "x",         NULL};
+static const char *const feature_names[] = {
+    "node_feat", "node_feats", "node_features", "features", "feature", "feat", "feats", "x", NULL};
 
 /* IGB ships labels of several kinds side by side, such as node_label_19 and node_label_2K. */
 static enum gnn_status label_of_several(struct gnn_finder *f, const char *dir, struct gnn_array_files *out)

@@ -13,7 +13,7 @@
 
 enum { NAMES_MAX = 8, SEARCH_DEPTH = 3, SEARCH_FOLDERS = 256 };
 
-static const char *const edge_names[] = {"edge_index", "edges", NULL};
+static const char *const edge_names[] = {"edge_index", "edges", "edge_list", "edgelist", NULL};
 
 /* Two arrays that hold edges together. Archives are searched for names that can mean nothing else. */
 static const struct {
@@ -29,6 +29,7 @@ static const struct {
     {"rowptr", "col", GNN_EDGES_CSR, false},
     {"row", "col", GNN_EDGES_COLUMNS, false},
     {"src", "dst", GNN_EDGES_COLUMNS, false},
+    {"source", "target", GNN_EDGES_COLUMNS, false},
 };
 
 /* A matrix of SciPy states its format, a word, in the array "format". */

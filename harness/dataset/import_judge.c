@@ -118,11 +118,28 @@ static bool judge_stated_nodes(const struct gnn_importer *importer, uint64_t occ
     return false;
 }
 
+/* The same for arrays, which no option numbers. */
+static void judge_array_gaps(const struct gnn_importer *importer, uint64_t occurring)
+{
+    const struct gnn_edge_report *const r = &importer->report;
+    const uint64_t nodes = importer->meta.node_count;
+    if (r->first_isolated && r->isolated == 1)
+        gnn_log_warn("%s: node 0 occurs in no edge, so the IDs seem to start at 1: save the edges less 1",
+                     importer->source->from);
+    else if ((double)occurring < occurring_expected * (double)nodes)
+        gnn_log_warn("%s: %" PRIu64 " of %" PRIu64
+                     " node IDs occur in no edge: numpy.unique(a, return_inverse=True)[1].reshape(a.shape) numbers "
+                     "those that occur",
+                     importer->source->from, r->isolated, nodes);
+}
+
 /* Warns of IDs that start at 1 or have gaps. */
 static enum gnn_status judge_gaps(const struct gnn_importer *importer, uint64_t occurring, struct gnn_err *err)
 {
     const struct gnn_edge_report *const r = &importer->report;
     const uint64_t nodes = importer->meta.node_count;
+    if (!r->text && !importer->nodes_known)
+        judge_array_gaps(importer, occurring);
     if (nodes_are_stated(importer) || r->isolated == 0)
         return GNN_OK;
     if ((double)occurring < occurring_least * (double)nodes)

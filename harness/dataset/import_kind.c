@@ -2,7 +2,11 @@
 /* What --from names, and whether its --format takes it: said first, as all that is missing in the wrong input is beside
  * the point. */
 #include "harness/dataset/find_edges.h"
+#include "harness/dataset/find_places.h"
 #include "harness/dataset/import_edges.h"
+#include "harness/dataset/near_files.h"
+
+#include "harness/base/plain_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,6 +93,44 @@ static void suggest(const struct gnn_import_source *source, char *text, size_t t
             }
 }
 
+/* Names the archive or the folder below a directory that the format takes. */
+static bool suggest_below(const struct gnn_import_source *source, char *text, size_t text_bytes)
+{
+    struct gnn_finder f = {.err = NULL};
+    char path[GNN_OUTPUT_PATH], word[GNN_OUTPUT_PATH];
+    struct gnn_listing *const below =
+        source->format == GNN_IMPORT_OGB ? gnn_list_archives(&f, source->from) : gnn_list_folders(&f, source->from);
+    bool found = false;
+    for (uint32_t i = 0; below != NULL && i < below->count && !found; i++) {
+        if (source->format == GNN_IMPORT_OGB)
+            gnn_join(path, source->from, below->name[i]);
+        else
+            (void)snprintf(path, sizeof path, "%s", below->name[i]);
+        found = takes(source->format, path);
+    }
+    gnn_listing_close(below);
+    if (found)
+        (void)snprintf(text, text_bytes, "; use --from %s", gnn_shell_word(path, word, sizeof word));
+    return found;
+}
+
+/* Names members of an archive, or files that may hold what the format takes. */
+static void name_near(const struct gnn_import_source *source, char *text, size_t text_bytes)
+{
+    static const char *const words[FORMATS][8] = {
+        [GNN_IMPORT_OGB] = {"edge", "graph", "adj", "cs", "source", "src", ".npz", NULL},
+        [GNN_IMPORT_SNAP] = {".txt", ".csv", ".tsv", ".edges", ".el", ".mtx", "out.", NULL},
+        [GNN_IMPORT_TRIPLES] = {"train", "triple", NULL}};
+    char near[GNN_NEAR_BYTES] = "";
+    const bool archive = kind_of(source->from) == KIND_ARCHIVE;
+    if (archive)
+        (void)gnn_near_members(source->from, near);
+    else if (kind_of(source->from) == KIND_DIRECTORY && !suggest_below(source, text, text_bytes))
+        (void)gnn_near_files(source->from, words[source->format], near);
+    if (near[0] != '\0')
+        (void)snprintf(text, text_bytes, "; %s: %s", archive ? "its members" : "not read", near);
+}
+
 /* Looks at what --edges names, at the folders below, and at an archive that cannot be read, which is an error of its
  * own. */
 static enum gnn_status find_below(const struct gnn_import_source *source, bool *found, struct gnn_err *err)
@@ -113,7 +155,7 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
                                         [KIND_ARCHIVE] = "a NumPy archive without them",
                                         [KIND_OTHER] = "neither a file nor a directory",
                                         [KIND_NONE] = "gone"};
-    char instead[128];
+    char instead[2 * GNN_OUTPUT_PATH];
     const char *const format = gnn_import_formats[source->format], *const wanted = taken[source->format];
     if (access(source->from, R_OK) != 0)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "--from %s: %s; --format %s takes %s",
@@ -124,6 +166,8 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
     if (found)
         return GNN_OK;
     suggest(source, instead, sizeof instead);
+    if (instead[0] == '\0')
+        name_near(source, instead, sizeof instead);
     return gnn_fail(err, GNN_EUSAGE, "--from %s: --format %s takes %s, and this is %s%s", source->from, format, wanted,
                     words[kind_of(source->from)], instead);
 }

@@ -6,6 +6,7 @@
 #include "harness/dataset/find_edges.h"
 #include "harness/dataset/import_parts.h"
 #include "harness/dataset/labels_seen.h"
+#include "harness/dataset/near_files.h"
 #include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
 
@@ -62,7 +63,17 @@ static enum gnn_status probe_dense(struct gnn_importer *importer, const char *pa
     const struct gnn_npy_header header = npy->header;
     gnn_npy_close(npy);
     if (features && header.dim_count != 2)
-        return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", path);
+        return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]: a.reshape(len(a), -1) has it", path);
+    if (features && importer->nodes_known && header.shape[0] != importer->meta.node_count &&
+        header.shape[1] == importer->meta.node_count)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu64 " rows and a column for each of the %" PRIu32
+                        " nodes of %s: save numpy.ascontiguousarray(a.T)",
+                        path, header.shape[0], importer->meta.node_count, importer->nodes_from);
+    if (features && header.kind == 'u' && header.item_bytes == 2)
+        gnn_log_warn("%s holds uint16, which are read as whole numbers. If they are the bits of bfloat16, save "
+                     "(a.astype('uint32') << 16).view('float32')",
+                     path);
     if (!features && !gnn_labels_fit(&header, importer->options->label_column))
         return gnn_labels_misfit(&header, importer->options->label_column, path, err);
     const uint32_t labelled = importer->labelled;
@@ -103,10 +114,27 @@ static enum gnn_status probe_lists(struct gnn_importer *importer, const struct g
     return agree_on_nodes(importer, nodes, edges->path[0], err);
 }
 
+static enum gnn_status fail_absent(const struct gnn_importer *importer, const char *part, const char *option,
+                                   const char *named, const char *const *words, struct gnn_err *err)
+{
+    const char *const from = importer->source->from;
+    char near[GNN_NEAR_BYTES] = "";
+    if (importer->source->format == GNN_IMPORT_OGB && named == NULL)
+        (void)gnn_near_files(from, words, near);
+    if (near[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "%s has no %s: %s draws random ones", from, part, option);
+    return gnn_fail(err, GNN_EUSAGE,
+                    "%s has no %s in a form that is read (not read: %s): save them with numpy.save in a file for --%s "
+                    "FILE; %s draws random ones",
+                    from, part, near, part, option);
+}
+
 /* Makes sure that every part is there, or may be made up. */
 static enum gnn_status check_parts(const struct gnn_importer *importer, const struct gnn_node_files *f,
                                    struct gnn_err *err)
 {
+    static const char *const label_words[] = {"label", "class", "target", NULL};
+    static const char *const feature_words[] = {"feat", "attr", "embed", NULL};
     const char *const from = importer->source->from;
     const struct gnn_split_file *const split = f->arrays.split;
     if (!f->train && (split[1].form != GNN_SPLIT_NONE || split[2].form != GNN_SPLIT_NONE))
@@ -115,9 +143,9 @@ static enum gnn_status check_parts(const struct gnn_importer *importer, const st
                         "them, or remove it to have all splits drawn at random",
                         from, split[split[1].form != GNN_SPLIT_NONE ? 1 : 2].path);
     if (!f->labels && importer->options->classes == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no labels: --classes C draws random ones", from);
+        return fail_absent(importer, "labels", "--classes C", importer->source->labels, label_words, err);
     if (!f->dense && !f->sparse && importer->options->dim == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no features: --dim D draws random ones", from);
+        return fail_absent(importer, "features", "--dim D", importer->source->features, feature_words, err);
     return GNN_OK;
 }
 

@@ -64,8 +64,10 @@ static enum gnn_status fail_outside(const struct reader *r, uint64_t source, uin
                         "%s joins %" PRIu64 " and %" PRIu64
                         ": a node ID above 4294967294; add --relabel to number the nodes that occur",
                         place, source, target);
-    return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu64 " and %" PRIu64 ", the nodes end at %" PRIu64 "%s", place,
-                    source, target, r->node_limit - 1, counts);
+    const bool next = gnn_max_u64(source, target) == r->node_limit;
+    return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu64 " and %" PRIu64 ", the nodes end at %" PRIu64 "%s%s", place,
+                    source, target, r->node_limit - 1, counts,
+                    next && counts[0] == '\0' ? "; if the IDs start at 1, subtract 1 from each" : "");
 }
 
 static enum gnn_status collect_edge(void *ctx, uint64_t source, uint64_t target, const struct gnn_edge_reader *edges,
@@ -143,6 +145,11 @@ static enum gnn_status count_nodes(struct gnn_importer *importer, const struct r
     if (report->facts.matrix && !r->options->relabel)
         importer->meta.node_count = (uint32_t)report->facts.nodes;
     const uint64_t plausible = gnn_max_u64(gnn_mul_bytes(report->edges, NODES_AN_EDGE), 1 << 20);
+    if (r->largest >= plausible && importer->source->format == GNN_IMPORT_OGB)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: the largest node ID is %" PRIu32 ", with %" PRIu64
+                        " edges: numpy.unique(a, return_inverse=True)[1].reshape(a.shape) numbers the nodes that occur",
+                        importer->source->from, r->largest, report->edges);
     if (r->largest >= plausible && !report->facts.matrix)
         return gnn_fail(
             err, GNN_EUSAGE,

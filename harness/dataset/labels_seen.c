@@ -37,7 +37,8 @@ enum gnn_status gnn_labels_misfit(const struct gnn_npy_header *header, uint32_t 
     if (header->dim_count == 2 && column == 0 && columns > 1)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s: expected the shape [N] or [N, 1], found %" PRIu64
-                        " labels per node: add --label-column 1 to learn the first alone (1 to %" PRIu64 ")",
+                        " labels per node: add --label-column 1 to learn the first alone (1 to %" PRIu64
+                        "); of one-hot labels, save a.argmax(axis=1)",
                         path, columns, columns);
     if (column > 0)
         return gnn_fail(err, GNN_EUSAGE, "--label-column %" PRIu32 ": %s has %" PRIu64 " column%s", column, path,
@@ -128,6 +129,10 @@ enum gnn_status gnn_labels_seen_judge(const struct gnn_labels_seen *seen, uint64
                         " nodes: number the classes 0, 1, 2 and so on (numpy.unique(y, return_inverse=True)), or add "
                         "--classes %" PRIu64 " to confirm them",
                         path, classes, nodes, classes);
+    if ((seen->bits[0] & 1) == 0 && occurring + 1 == classes && classes > 2)
+        gnn_log_warn("%s: no node has label 0, and every other class up to %" PRId32
+                     " has nodes: if the labels start at 1, save a - 1",
+                     path, seen->largest);
     if (2 * occurring < classes || (gap && means_none(seen->largest)))
         gnn_log_warn("%s: %" PRIu64 " classes, %" PRIu64 " of them without a node; %" PRIu64
                      " nodes have the largest label. If it means none, add --unlabelled %" PRId32,

@@ -2,6 +2,7 @@
 #include "harness/dataset/near_files.h"
 
 #include "harness/base/plain_text.h"
+#include "harness/dataset/zip.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -15,6 +16,24 @@ static bool has_word(const char *name, const char *const *words)
         if (strcasestr(name, *words) != NULL)
             return true;
     return false;
+}
+
+const char *gnn_near_members(const char *archive, char text[GNN_NEAR_BYTES])
+{
+    struct gnn_zip *zip = NULL;
+    struct gnn_zip_entry entry;
+    char plain[GNN_NEAR_BYTES];
+    bool more = true;
+    text[0] = '\0';
+    enum gnn_status status = gnn_zip_open(archive, &zip, NULL);
+    for (int shown = 0; status == GNN_OK && shown < SHOWN; shown++) {
+        status = gnn_zip_next(zip, &entry, &more, NULL);
+        if (status != GNN_OK || !more)
+            break;
+        gnn_text_list(text, GNN_NEAR_BYTES, "%s", gnn_text_plain(entry.name, plain, sizeof plain));
+    }
+    gnn_zip_close(zip);
+    return text;
 }
 
 const char *gnn_near_files(const char *dir, const char *const *words, char text[GNN_NEAR_BYTES])

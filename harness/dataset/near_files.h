@@ -11,4 +11,7 @@ enum { GNN_NEAR_BYTES = 256 };
  * it. Words match in any case; their list ends with NULL. No such file: "". */
 const char *gnn_near_files(const char *dir, const char *const *words, char text[GNN_NEAR_BYTES]);
 
+/* The same of the first members of a NumPy archive, without words. */
+const char *gnn_near_members(const char *archive, char text[GNN_NEAR_BYTES]);
+
 #endif

@@ -59,6 +59,17 @@ static bool take_number(struct cursor *c, uint64_t *out)
     return c->at > start;
 }
 
+/* Returns how to save an array of a type that is not read. */
+static const char *way_of(const char *descr)
+{
+    const char kind = descr[0] != '\0' ? descr[1] : '\0';
+    if (kind == 'U' || kind == 'S')
+        return "number the words with numpy.unique(a, return_inverse=True)[1]";
+    if (strcmp(descr + (kind != '\0'), "V2") == 0)
+        return "if it is bfloat16, save (a.view('uint16').astype('uint32') << 16).view('float32')";
+    return "save features with a.astype('float32'), and node IDs or labels with a.astype('int64')";
+}
+
 static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gnn_npy_header *out, struct gnn_err *err)
 {
     char descr[16];
@@ -73,10 +84,7 @@ static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gn
             out->big_endian = descr[0] == '>' && out->item_bytes > 1;
             return GNN_OK;
         }
-    return gnn_fail(err, GNN_EFORMAT,
-                    "%s: dtype '%s' is not supported: save features with a.astype('float32'), and node IDs or labels "
-                    "with a.astype('int64')",
-                    path, descr);
+    return gnn_fail(err, GNN_EFORMAT, "%s: dtype '%s' is not supported: %s", path, descr, way_of(descr));
 }
 
 static enum gnn_status parse_shape(struct cursor *c, const char *path, struct gnn_npy_header *out, struct gnn_err *err)

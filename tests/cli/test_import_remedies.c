@@ -393,6 +393,56 @@ static void test_folders(void **state)
     }
 }
 
+/* ---- arrays ---- */
+
+/* Writes a NumPy array of bytes: the values that a program of awk prints, one per line. */
+#define NPY(name, shape, program)                                                                                      \
+    "mkdir -p in && { printf '\\223NUMPY\\1\\0\\166\\0%-117s\\n' \"{'descr': '|u1', 'fortran_order': False, "          \
+    "'shape': " shape ", }\"; printf \"$(awk 'BEGIN { " program                                                        \
+    " }' | awk '{ printf \"\\\\%03o\", $1 }')\"; } >in/" name ".npy"
+#define PAIRS(scale, shift)                                                                                            \
+    NPY("edge_index", "(120, 2)", BASE "print " scale " * a + " shift "; print " scale " * b + " shift " }")
+#define PER_NODE(name, value) " && " NPY(name, "(40, 1)", "for (v = 0; v < 40; v++) print " value)
+
+static const struct {
+    const char *write, *options;
+    int exit_status;
+    const char *message; /* NULL: no warning about the numbers of nodes or classes */
+} arrays[] = {
+    {PAIRS("1", "0"), RANDOM, 0, NULL},
+    {PAIRS("1", "1"), RANDOM, 0, "node 0 occurs in no edge, so the IDs seem to start at 1: save the edges less 1"},
+    {PAIRS("5", "0"), RANDOM, 0, "156 of 196 node IDs occur in no edge: numpy.unique("},
+    {PAIRS("1", "1") PER_NODE("y", "v % 3"), "--dim 2", 1, "if the IDs start at 1, subtract 1 from each"},
+    {PAIRS("1", "0") PER_NODE("y", "v % 3"), "--dim 2", 0, NULL},
+    {PAIRS("1", "0") PER_NODE("y", "v % 3 + 1"), "--dim 2", 0, "no node has label 0, and every other class up to 3"},
+    {PAIRS("1", "0") PER_NODE("y", "v % 3") " && mv in/y.npy in/class.npy", "--dim 2", 2,
+     "no labels in a form that is read (not read: class.npy): save them with numpy.save in a file for --labels FILE"},
+    {PAIRS("1", "0") " && mv in/edge_index.npy in/my_edges.npy", RANDOM, 2, "not read: my_edges.npy"},
+    {PAIRS("1", "0") " && (cd in && mv edge_index.npy edges.npy && zip -q g.npz edges.npy && rm edges.npy)", RANDOM, 2,
+     "; use --from in/g.npz"},
+    {PAIRS("1", "0") " && (cd in && mv edge_index.npy e.npy && zip -q g.npz e.npy && rm e.npy)",
+     "--from in/g.npz" RANDOM, 2, "its members: e.npy"},
+};
+
+static void test_arrays(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        char *const dir = process_temp_dir();
+        succeeds(dir, arrays[i].write);
+        struct process_result r = prepare(dir, "first", "in", arrays[i].options);
+        if (r.exit_status != arrays[i].exit_status)
+            fail_msg("case %zu: %d, %s", i, r.exit_status, r.err);
+        if (arrays[i].message != NULL)
+            must_show(r.err, arrays[i].message);
+        else if (strstr(r.err, "occur") != NULL || strstr(r.err, "label 0") != NULL)
+            fail_msg("case %zu: %s", i, r.err);
+        process_free(&r);
+        process_remove_tree(dir);
+        free(dir);
+    }
+}
+
 /* The numbers of text are those of the plain list, and of what wrote them. */
 static void test_folder_values(void **state)
 {
@@ -420,10 +470,8 @@ static void test_folder_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edge_lists),
-        cmocka_unit_test(test_triples),
-        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_folder_values),
+        cmocka_unit_test(test_edge_lists), cmocka_unit_test(test_triples),       cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_folders),    cmocka_unit_test(test_folder_values),
     };
     return cmocka_run_group_tests_name("import_remedies", tests, NULL, NULL);
 }

@@ -593,6 +593,33 @@ static void test_lines(void **state)
     }
 }
 
+/* Arrays of other shapes and types name what converts them. */
+static void test_conversions(void **state)
+{
+    static const struct {
+        const char *name, *descr, *shape, *message;
+    } cases[] = {
+        {"node_feat.npy", "<f4", "(4, 40)", "save numpy.ascontiguousarray(a.T)"},
+        {"node_feat.npy", "<f4", "(160,)", "a.reshape(len(a), -1)"},
+        {"node_feat.npy", "|V2", "(40, 8)", "(a.view('uint16').astype('uint32') << 16).view('float32')"},
+        {"node_label.npy", "<U4", "(40,)", "numpy.unique(a, return_inverse=True)[1]"},
+        {"node_label.npy", "<f4", "(40, 4)", "of one-hot labels, save a.argmax(axis=1)"},
+        {"edge_index.npy", "<i4", "(3, 40)", "save a[:2], without"},
+        {"edge_index.npy", "<i4", "(40, 3)", "save a[:, :2], without"},
+    };
+    static const float numbers[160];
+    char dir[DATA_PATH];
+    fill_graph();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_edges(folder(*state, "in", dir));
+        write_nodes(dir);
+        data_write_npy(dir, cases[i].name, cases[i].descr, cases[i].shape, numbers,
+                       strchr(cases[i].shape, '3') != NULL ? 480 : sizeof numbers);
+        expect_error(*state, (struct gnn_import_source){0}, cases[i].message);
+        process_remove_tree(dir);
+    }
+}
+
 /* Splits next to the folder of the arrays have the name that --split takes, from wherever the import starts. */
 static void test_names_of_splits(void **state)
 {
@@ -769,6 +796,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_archive, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_masks, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_usual_names, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_conversions, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_lines, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_split_folders, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_names_of_splits, data_set_up, data_tear_down),
