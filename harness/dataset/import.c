@@ -47,7 +47,8 @@ const struct gnn_option gnn_import_table[] = {
              "edges. For triples: 0 = fields are names, numbered in order of appearance; otherwise fields are "
              "numbers."},
     {OPTION(columns), .type = GNN_OPT_CHOICE, .def = "hrt", .choices = gnn_columns_words,
-     .help = "Order of the columns of triples: head (source), relation, tail (target); ht: two columns, one relation"},
+     .help = "Order of the columns of triples: head (source), relation, tail (target); rht: relation first; "
+"ht: two columns, one relation"},
     {OPTION(row_normalise), .type = GNN_OPT_BOOL, .def = "no",
      .help = "Divide each feature row by the sum of its absolute values"},
     {.name = "id_bytes", .offset = offsetof(struct gnn_import_options, id_width), .type = GNN_OPT_CHOICE,

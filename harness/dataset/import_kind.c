@@ -128,7 +128,10 @@ static void name_near(const struct gnn_import_source *source, char *text, size_t
     else if (kind_of(source->from) == KIND_DIRECTORY && !suggest_below(source, text, text_bytes))
         (void)gnn_near_files(source->from, words[source->format], near);
     if (near[0] != '\0')
-        (void)snprintf(text, text_bytes, "; %s: %s", archive ? "its members" : "not read", near);
+        (void)snprintf(text, text_bytes, "; %s: %s%s", archive ? "its members" : "not read", near,
+                       source->format == GNN_IMPORT_TRIPLES
+                           ? "; write train.txt, valid.txt and test.txt with tabs between the columns"
+                           : "");
 }
 
 /* Looks at what --edges names, at the folders below, and at an archive that cannot be read, which is an error of its

@@ -23,7 +23,7 @@ struct triple_importer {
     struct gnn_triple_ids ids;
     struct gnn_sorter *sorter; /* of the training edges, as target << 32 | source */
     uint64_t largest;          /* node ID seen so far, plus one */
-    uint64_t largest_target;   /* the same of targets */
+    uint64_t largest_end[2];   /* the same of sources, and of targets */
     bool npy;
 };
 
@@ -60,7 +60,8 @@ static bool find_named(const char *from, const char *word, struct split_file *ou
 /* Finds the file of a split under its usual names; false: there is none. */
 static bool find_split(const char *from, int split, struct split_file *out)
 {
-    static const char *const words[][4] = {{"train", NULL}, {"valid", "val", "dev", NULL}, {"test", NULL}};
+    static const char *const words[][5] = {
+        {"train", "training", NULL}, {"valid", "val", "dev", "validation", NULL}, {"test", "testing", NULL}};
     for (const char *const *word = words[split]; *word != NULL; word++)
         if (find_named(from, *word, out))
             return true;
@@ -138,7 +139,8 @@ static enum gnn_status copy_edges(struct triple_importer *t, int split, struct g
             return gnn_fail(err, GNN_EFORMAT, "%s: more than %" PRIu32 " edges", split_words[split], *count);
         (*count)++;
         t->largest = gnn_max_u64(t->largest, (uint64_t)gnn_max_u32(edge.source, edge.target) + 1);
-        t->largest_target = gnn_max_u64(t->largest_target, (uint64_t)edge.target + 1);
+        t->largest_end[0] = gnn_max_u64(t->largest_end[0], (uint64_t)edge.source + 1);
+        t->largest_end[1] = gnn_max_u64(t->largest_end[1], (uint64_t)edge.target + 1);
         GNN_TRY(gnn_out_write(out, &edge, sizeof edge, err));
         if (split == 0)
             GNN_TRY(add_to_lists(t, &edge, err));
@@ -180,39 +182,57 @@ static enum gnn_status import_split(struct triple_importer *t, int split, struct
     return status;
 }
 
-/* Counts the names of relations that nodes have, too. */
-static uint32_t shared_names(const struct triple_importer *t)
+/* Counts the names of relations that nodes have, too. *words: one of them is no number. */
+static uint32_t shared_names(const struct triple_importer *t, bool *words)
 {
     uint64_t bytes = 0;
     uint32_t shared = 0;
     const char *const text = gnn_names_text(t->relations, &bytes);
+    *words = false;
     for (uint64_t at = 0; at < bytes;) {
         const char *const end = memchr(text + at, '\n', bytes - at);
         assert(end != NULL);
         const uint32_t length = (uint32_t)(end - (text + at));
-        shared += gnn_names_has(t->nodes, text + at, length);
+        const bool found = gnn_names_has(t->nodes, text + at, length);
+        shared += found;
+        *words = *words || (found && strspn(text + at, "0123456789") < length);
         at += length + 1;
     }
     return shared;
 }
 
-/* Relations that are nodes, or more relations than targets, mean that the columns are in another order. */
-static void judge_columns(const struct triple_importer *t)
+/* Relations that are nodes mean that the columns are in another order. Numbers of few relations are those of nodes,
+ * too. */
+static void judge_names(const struct triple_importer *t)
 {
-    const char *const from = t->importer->source->from;
-    const uint32_t relations = t->ids.relation_count;
-    const char *const other = t->ids.columns == GNN_COLUMNS_HRT ? "htr" : "hrt";
-    if (t->importer->generated != NULL || t->ids.columns == GNN_COLUMNS_HT)
-        return;
-    const uint32_t shared = t->relations != NULL ? shared_names(t) : 0;
-    if (shared > relations / 2)
+    bool words;
+    const uint32_t relations = t->ids.relation_count, shared = shared_names(t, &words);
+    if (shared > relations / 2 && (words || relations > gnn_names_count(t->nodes) / 2))
         gnn_log_warn("%s: %" PRIu32 " of %" PRIu32 " relations are names of nodes, too; if the columns are in another "
                      "order, add --columns %s",
-                     from, shared, relations, other);
-    else if (t->relations == NULL && relations > t->largest_target)
-        gnn_log_warn("%s: relations have numbers up to %" PRIu32 " and targets up to %" PRIu64
-                     "; if the columns are in another order, add --columns %s",
-                     from, relations - 1, t->largest_target - 1, other);
+                     t->importer->source->from, shared, relations, gnn_columns_others(t->ids.columns));
+}
+
+/* More relations than sources or targets mean that the columns are in another order. */
+static void judge_columns(const struct triple_importer *t)
+{
+    static const char *const ends[] = {"sources", "targets"};
+    const uint32_t relations = t->ids.relation_count;
+    if (t->importer->generated != NULL || t->ids.columns == GNN_COLUMNS_HT)
+        return;
+    if (t->relations != NULL) {
+        judge_names(t);
+        return;
+    }
+    for (int end = 1; end >= 0; end--)
+        if (relations > t->largest_end[end]) {
+            gnn_log_warn("%s: relations have numbers up to %" PRIu32 " and %s up to %" PRIu64
+                         "; if the columns are in another order, add --columns %s",
+                         t->importer->source->from, relations - 1, ends[end], t->largest_end[end] - 1,
+                         t->ids.columns == GNN_COLUMNS_HRT ? (end == 1 ? "htr" : "rht")
+                                                           : gnn_columns_others(t->ids.columns));
+            return;
+        }
 }
 
 static enum gnn_status import_edges(struct triple_importer *t, struct gnn_err *err)

@@ -167,8 +167,8 @@ enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP, GNN_IMPORT_TRIPLES };
 extern const char *const gnn_import_formats[]; /* "ogb", "snap", "triples", NULL: index = enum */
 
 /* Order of the columns of triples. */
-enum gnn_columns { GNN_COLUMNS_HRT, GNN_COLUMNS_HTR, GNN_COLUMNS_HT };
-extern const char *const gnn_columns_words[]; /* "hrt", "htr", "ht", NULL: index = enum */
+enum gnn_columns { GNN_COLUMNS_HRT, GNN_COLUMNS_HTR, GNN_COLUMNS_HT, GNN_COLUMNS_RHT };
+extern const char *const gnn_columns_words[]; /* "hrt", "htr", "ht", "rht", NULL: index = enum */
 
 /* Options of an import. gnn_option_defaults(gnn_import_table, &options) fills them. */
 struct gnn_import_options {

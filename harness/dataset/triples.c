@@ -2,6 +2,7 @@
 #include "harness/dataset/triples.h"
 
 #include "harness/base/log.h"
+#include "harness/base/plain_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -27,11 +28,18 @@ struct gnn_triples {
 
 static const char *const field_names[FIELDS] = {"source", "relation", "target"};
 
-const char *const gnn_columns_words[] = {"hrt", "htr", "ht", NULL};
+const char *const gnn_columns_words[] = {"hrt", "htr", "ht", "rht", NULL};
 
 /* Column of source, relation and target, for each order; -1: none. */
-static const int column_of[][FIELDS] = {
-    [GNN_COLUMNS_HRT] = {0, 1, 2}, [GNN_COLUMNS_HTR] = {0, 2, 1}, [GNN_COLUMNS_HT] = {0, -1, 1}};
+static const int column_of[][FIELDS] = {[GNN_COLUMNS_HRT] = {0, 1, 2},
+                                        [GNN_COLUMNS_HTR] = {0, 2, 1},
+                                        [GNN_COLUMNS_HT] = {0, -1, 1},
+                                        [GNN_COLUMNS_RHT] = {1, 0, 2}};
+
+const char *gnn_columns_others(enum gnn_columns columns)
+{
+    return columns == GNN_COLUMNS_HRT ? "htr or rht" : columns == GNN_COLUMNS_HTR ? "hrt or rht" : "hrt or htr";
+}
 
 /* ---- text ---- */
 
@@ -82,10 +90,12 @@ enum gnn_triple_kind gnn_triple_parse_line(const char *line, enum gnn_columns co
 /* Returns 0 for a name of the source's column, 1 of the relation's, 2 of the target's, else -1. */
 static int role_of(const char *word, uint32_t length)
 {
-    static const char *const names[FIELDS][16] = {
-        {"head", "h", "subject", "subj", "s", "source", "src", "from", "head_id", "source_id", "subject_id"},
+    static const char *const names[FIELDS][20] = {
+        {"head", "h", "subject", "subj", "s", "source", "src", "from", "head_id", "source_id", "subject_id", "e1",
+         "entity1", "entity_1", "entity_id_1", "head_entity", "node1", "start"},
         {"relation", "rel", "r", "predicate", "pred", "p", "edge", "edge_type", "type", "relation_id", "predicate_id"},
-        {"tail", "t", "object", "obj", "o", "target", "dst", "to", "tail_id", "target_id", "object_id"}};
+        {"tail", "t", "object", "obj", "o", "target", "dst", "to", "tail_id", "target_id", "object_id", "e2", "entity2",
+         "entity_2", "entity_id_2", "tail_entity", "node2", "end"}};
     for (int f = 0; f < FIELDS; f++)
         for (int i = 0; names[f][i] != NULL; i++)
             if (strlen(names[f][i]) == length && strncasecmp(names[f][i], word, length) == 0)
@@ -106,7 +116,7 @@ bool gnn_triple_heading(const char *line, int *columns)
             at[role] = c;
     }
     *columns = -1;
-    for (int order = 0; order < GNN_COLUMNS_HT; order++)
+    for (int order = 0; order <= GNN_COLUMNS_RHT; order++)
         if (memcmp(at, column_of[order], sizeof at) == 0)
             *columns = order;
     return at[0] >= 0 && at[1] >= 0 && at[2] >= 0;
@@ -146,9 +156,18 @@ static enum gnn_status take_field(const struct gnn_triples *t, const struct gnn_
                     fields->field[f], limit - 1,
                     other_order ? "; if the columns are in another order, add --columns "
                                 : "; without --nodes N the fields are names",
-                    !other_order                      ? ""
-                    : ids->columns == GNN_COLUMNS_HRT ? "htr"
-                                                      : "hrt");
+                    other_order ? gnn_columns_others(ids->columns) : "");
+}
+
+/* OpenKE's files start with the number of their edges, and have blanks between the columns. */
+static enum gnn_status fail_count(const struct gnn_triples *t, struct gnn_err *err)
+{
+    char word[GNN_OUTPUT_PATH];
+    return gnn_fail(
+        err, GNN_EFORMAT,
+        "%s:1: '%.20s' is one number, such as the count of the edges: `tail -n +2 %s | tr ' ' '\\t'` writes "
+        "the edges with tabs. OpenKE's files have --columns htr",
+        t->text->path, t->line, gnn_shell_word(t->text->path, word, sizeof word));
 }
 
 static enum gnn_status fail_text(const struct gnn_triples *t, const char *why, struct gnn_err *err)
@@ -159,6 +178,8 @@ static enum gnn_status fail_text(const struct gnn_triples *t, const char *why, s
                 {"more than two", "`cut -f1,2` keeps the first two"},
                 {",", "`tr ',' '\\t'` writes tabs"},
                 {" ", "`tr ' ' '\\t'` writes tabs"}};
+    if (!t->begun && strspn(t->line, "0123456789") == strlen(t->line))
+        return fail_count(t, err);
     const char *way = "a line is source, relation and target with tabs between";
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (strstr(i < 2 ? why : t->line, ways[i].found) != NULL && (i < 2 || strstr(why, "fewer") != NULL)) {
@@ -179,7 +200,9 @@ static enum gnn_status take_heading(struct gnn_triples *t, enum gnn_columns colu
         return GNN_OK;
     if (order < 0)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s:%" PRIu64 ": columns '%.60s': expected head, relation, tail or head, tail, relation",
+                        "%s:%" PRIu64
+                        ": columns '%.60s': expected one of the orders of --columns: head, relation, tail; head, "
+                        "tail, relation; or relation, head, tail",
                         t->text->path, t->text->line, t->line);
     if (order != (int)columns)
         return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": columns '%.60s': add --columns %s", t->text->path,
@@ -223,13 +246,14 @@ static enum gnn_status open_ids(const char *path, uint64_t columns, const char *
     const struct gnn_npy_header *const header = &(*out)->header;
     const bool flat = columns == 1 && header->dim_count == 1;
     if (!flat && (header->dim_count != 2 || header->shape[1] != columns))
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: shape of %" PRIu32 " dimensions, last %" PRIu64 ": expected [E, %" PRIu64 "], %s", path,
-                        header->dim_count, header->dim_count > 0 ? header->shape[header->dim_count - 1] : 0, columns,
-                        meaning);
+        return gnn_fail(
+            err, GNN_EFORMAT, "%s: shape of %" PRIu32 " dimensions, last %" PRIu64 ": expected [E, %" PRIu64 "], %s%s",
+            path, header->dim_count, header->dim_count > 0 ? header->shape[header->dim_count - 1] : 0, columns, meaning,
+            header->dim_count == 2 && header->shape[0] == columns ? "; save numpy.ascontiguousarray(a.T)" : "");
     if (header->kind != 'i' && header->kind != 'u')
-        return gnn_fail(err, GNN_EFORMAT, "%s: IDs of dtype '%c%" PRIu32 "', expected integers", path, header->kind,
-                        header->item_bytes);
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: IDs of dtype '%c%" PRIu32 "', expected integers: save them as int64 where they are made",
+                        path, header->kind, header->item_bytes);
     return GNN_OK;
 }
 
@@ -288,9 +312,7 @@ static enum gnn_status next_array(struct gnn_triples *t, const struct gnn_triple
             return gnn_fail(err, GNN_EFORMAT, "%s: edge %" PRIu64 ": %s %" PRId64 ", expected 0 to %" PRIu32 "%s%s",
                             t->array->input->path, t->taken, field_names[f], value, limit - 1,
                             f == 1 && value >= limit ? "; if the columns are in another order, add --columns " : "",
-                            f != 1 || value < limit           ? ""
-                            : ids->columns == GNN_COLUMNS_HRT ? "htr"
-                                                              : "hrt");
+                            f == 1 && value >= limit ? gnn_columns_others(ids->columns) : "");
         out[f] = (uint32_t)value;
     }
     t->at += FIELDS;

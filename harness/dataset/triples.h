@@ -23,6 +23,9 @@ enum gnn_triple_kind { GNN_TRIPLE_SKIP, GNN_TRIPLE_FIELDS, GNN_TRIPLE_BAD };
 enum gnn_triple_kind gnn_triple_parse_line(const char *line, enum gnn_columns columns, struct gnn_triple_line *out,
                                            const char **why);
 
+/* Returns the orders of three columns other than this one, for messages. */
+const char *gnn_columns_others(enum gnn_columns columns);
+
 /* Returns whether a line holds the names of three columns, such as head, relation, tail. *columns is their order, or
  * -1 if no value of enum gnn_columns is this order. */
 bool gnn_triple_heading(const char *line, int *columns);

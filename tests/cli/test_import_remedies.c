@@ -393,6 +393,43 @@ static void test_folders(void **state)
     }
 }
 
+/* ---- triples ---- */
+
+/* 40 nodes and 3 relations, whose columns a program of awk prints in some order, and the options. */
+#define ORDER(values) "mkdir -p in && awk 'BEGIN { OFS = \"\\t\"; " BASE "print " values " } }' >in/train.txt"
+
+static const struct {
+    const char *write, *options, *message; /* NULL: no warning about the columns */
+} orders[] = {
+    {ORDER("\"n\" a, \"r\" d % 3, \"n\" b"), "", NULL},
+    {ORDER("a, d % 3, b"), "", NULL},
+    {ORDER("a, d % 3, b"), "--nodes 40", NULL},
+    {ORDER("\"n\" a, \"n\" b, \"r\" d % 3"), "", "40 of 40 relations are names of nodes"},
+    {ORDER("a, b, d % 3"), "", "in another order, add --columns htr or rht"},
+    {ORDER("a, b, d % 3"), "--nodes 40", "and targets up to 2; if the columns are in another order, add --columns htr"},
+    {ORDER("d % 3, a, b"), "--nodes 40", "and sources up to 2; if the columns are in another order, add --columns rht"},
+    {ORDER("d % 3, a, b"), "--nodes 40 --columns rht", NULL},
+    {ORDER("d % 3, a, b"), "--nodes 40 --columns htr", "in another order, add --columns hrt or rht"},
+};
+
+static void test_orders(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        char options[COMMAND_MAX], *const dir = process_temp_dir();
+        succeeds(dir, orders[i].write);
+        (void)snprintf(options, sizeof options, "--format triples %s", orders[i].options);
+        struct process_result r = prepare(dir, "kg", "in", options);
+        if (r.exit_status != 0 || (orders[i].message == NULL) != (strstr(r.err, "in another order") == NULL))
+            fail_msg("case %zu: %s", i, r.err);
+        if (orders[i].message != NULL)
+            must_show(r.err, orders[i].message);
+        process_free(&r);
+        process_remove_tree(dir);
+        free(dir);
+    }
+}
+
 /* ---- arrays ---- */
 
 /* Writes a NumPy array of bytes: the values that a program of awk prints, one per line. */
@@ -470,8 +507,8 @@ static void test_folder_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edge_lists), cmocka_unit_test(test_triples),       cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_folders),    cmocka_unit_test(test_folder_values),
+        cmocka_unit_test(test_edge_lists), cmocka_unit_test(test_triples), cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_arrays),     cmocka_unit_test(test_folders), cmocka_unit_test(test_folder_values),
     };
     return cmocka_run_group_tests_name("import_remedies", tests, NULL, NULL);
 }

@@ -81,13 +81,10 @@ static void test_columns(void **state)
         enum gnn_columns columns;
         const char *field[3], *why;
     } cases[] = {
-        {"a\tb\tr", GNN_COLUMNS_HTR, {"a", "r", "b"}, NULL},
-        {"a\tb", GNN_COLUMNS_HT, {"a", NULL, "b"}, NULL},
-        {" a  b ", GNN_COLUMNS_HT, {"a", NULL, "b"}, NULL},
-        {"a x\tb y", GNN_COLUMNS_HT, {"a x", NULL, "b y"}, NULL},
-        {"# c", GNN_COLUMNS_HT, {NULL}, NULL},
-        {"a b c", GNN_COLUMNS_HT, {NULL}, "more than two"},
-        {"a", GNN_COLUMNS_HT, {NULL}, "fewer than two"},
+        {"a\tb\tr", GNN_COLUMNS_HTR, {"a", "r", "b"}, NULL},      {"r\ta\tb", GNN_COLUMNS_RHT, {"a", "r", "b"}, NULL},
+        {"a\tb", GNN_COLUMNS_HT, {"a", NULL, "b"}, NULL},         {" a  b ", GNN_COLUMNS_HT, {"a", NULL, "b"}, NULL},
+        {"a x\tb y", GNN_COLUMNS_HT, {"a x", NULL, "b y"}, NULL}, {"# c", GNN_COLUMNS_HT, {NULL}, NULL},
+        {"a b c", GNN_COLUMNS_HT, {NULL}, "more than two"},       {"a", GNN_COLUMNS_HT, {NULL}, "fewer than two"},
         {"a\tb\tc", GNN_COLUMNS_HT, {NULL}, "more than two"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -111,6 +108,10 @@ static void test_columns(void **state)
     assert_true(gnn_triple_heading("Subject\tObject\tPredicate", &columns));
     assert_int_equal(columns, GNN_COLUMNS_HTR);
     assert_true(gnn_triple_heading("r\th\tt", &columns));
+    assert_int_equal(columns, GNN_COLUMNS_RHT);
+    assert_true(gnn_triple_heading("entity_id_1\trel\te2", &columns));
+    assert_int_equal(columns, GNN_COLUMNS_HRT);
+    assert_true(gnn_triple_heading("t\tr\th", &columns));
     assert_int_equal(columns, -1);
     assert_false(gnn_triple_heading("head\tknows\ttail", &columns));
     assert_false(gnn_triple_heading("head\ttail", &columns));
@@ -315,6 +316,7 @@ static void test_other_layouts(void **state)
         {"4\t1\t0\n0\t0\t4\n", "val.txt", "1\t1\t2\n", GNN_COLUMNS_HRT, train},
         {"head\trel\ttail\n4\t1\t0\n0\t0\t4\n", "dev.tsv", "h\tr\tt\n1\t1\t2\n", GNN_COLUMNS_HRT, train},
         {"4\t0\t1\n0\t4\t0\n", "valid.txt", "1\t2\t1\n", GNN_COLUMNS_HTR, train},
+        {"1\t4\t0\n0\t0\t4\n", "validation.txt", "1\t1\t2\n", GNN_COLUMNS_RHT, train},
         {"# c\n4 0\n0\t4\n", "dev.txt", "1 2\n", GNN_COLUMNS_HT, plain},
     };
     char in[DATA_PATH], out[DATA_PATH], name[16];
@@ -361,12 +363,15 @@ static void test_malformed(void **state)
         {"train.txt", "a\tb\tc\n\nx\ty\tz\tw\n", 0, "train.txt:3: more than three fields: 'x\ty\tz\tw'", GNN_EFORMAT},
         {"train.txt", "1\t0\t2\n1\t0\t6\n", 6, "train.txt:2: target '6': expected a number from 0 to 5", GNN_EFORMAT},
         {"train.txt", "1\tr\t2\n", 6, "relation 'r'", GNN_EFORMAT},
-        {"train.txt", "1\t20000000\t2\n", 30000000, "in another order, add --columns htr", GNN_EFORMAT},
+        {"train.txt", "1\t20000000\t2\n", 30000000, "in another order, add --columns htr or rht", GNN_EFORMAT},
         {"train.txt", "a\tb\tc\td\n", 0, "`cut -f1-3` keeps the first three", GNN_EFORMAT},
         {"train.txt", "a,b,c\n", 0, "`tr ',' '\\t'` writes tabs", GNN_EFORMAT},
         {"train.txt", "a b c\n", 0, "`tr ' ' '\\t'` writes tabs", GNN_EFORMAT},
         {"train.txt", "head\ttail\trelation\na\tb\tr\n", 0, "add --columns htr", GNN_EFORMAT},
-        {"train.txt", "relation\thead\ttail\n", 0, "expected head, relation, tail or", GNN_EFORMAT},
+        {"train.txt", "tail\thead\trelation\n", 0, "expected one of the orders of --columns", GNN_EFORMAT},
+        {"train.txt", "relation\thead\ttail\n", 0, "add --columns rht", GNN_EFORMAT},
+        {"train.txt", "2\n0 1 0\n", 0, "train.txt | tr ' ' '\\t'` writes the edges with tabs", GNN_EFORMAT},
+        {"train.csv", "a,b,c\n", 0, "not read: train.csv; write train.txt, valid.txt and", GNN_EUSAGE},
         {"train.txt", "\n\n", 0, "holds no edge", GNN_EFORMAT},
         {"other.txt", "a\tb\tc\n", 0, "takes a directory with train.txt, train.tsv", GNN_EUSAGE},
         {"train_hrt.npy", NULL, 0, "edge 0: target -4", GNN_EFORMAT},
