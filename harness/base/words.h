@@ -23,12 +23,12 @@ static inline bool gnn_words_has(const struct gnn_words *words, const char *word
     return false;
 }
 
-/* Returns whether a list that ends with NULL has the word. */
+/* Returns whether a list that ends with NULL has the word; NULL: it has none. */
 static inline bool gnn_list_has(const char *const *list, const char *word)
 {
-    while (*list != NULL && strcmp(*list, word) != 0)
+    while (list != NULL && *list != NULL && strcmp(*list, word) != 0)
         list++;
-    return *list != NULL;
+    return list != NULL && *list != NULL;
 }
 
 /* Adds the word unless the list is full. */

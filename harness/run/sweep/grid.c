@@ -46,13 +46,10 @@ static bool is_counted(const struct gnn_option *option)
 
 static enum gnn_status add_value(const char *text, struct gnn_grid_values *out, struct gnn_err *err)
 {
-    const size_t bytes = strlen(text) + 1;
+    assert(strlen(text) < GNN_TEXT_MAX);
     if (out->count == GNN_GRID_VALUES_MAX)
         return gnn_fail(err, GNN_EUSAGE, "more than %d values", GNN_GRID_VALUES_MAX);
-    if (bytes > GNN_TEXT_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "a value has more than %d characters", GNN_TEXT_MAX - 1);
-    assert(out->count < GNN_GRID_VALUES_MAX);
-    memcpy(out->of[out->count++], text, bytes);
+    (void)snprintf(out->of[out->count++], GNN_TEXT_MAX, "%s", text);
     return GNN_OK;
 }
 
@@ -127,27 +124,19 @@ static enum gnn_status add_range(const struct gnn_option *option, char *text, st
 
 /* ---- lists ---- */
 
-/* Copies what stands between two separators, without the blanks around it. */
-static enum gnn_status trimmed(const char *text, size_t length, char out[GNN_TEXT_MAX], struct gnn_err *err)
-{
-    while (length > 0 && isspace((unsigned char)text[0])) {
-        text++;
-        length--;
-    }
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        length--;
-    if (length >= GNN_TEXT_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "a value has more than %d characters", GNN_TEXT_MAX - 1);
-    memcpy(out, text, length);
-    out[length] = '\0';
-    return GNN_OK;
-}
-
+/* Adds what is between two separators, without the blanks around it. */
 static enum gnn_status add_piece(const struct gnn_option *option, const char *text, size_t length,
                                  struct gnn_grid_values *out, struct gnn_err *err)
 {
     char piece[GNN_TEXT_MAX];
-    GNN_TRY(trimmed(text, length, piece, err));
+    for (; length > 0 && isspace((unsigned char)text[0]); length--)
+        text++;
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        length--;
+    if (length >= GNN_TEXT_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "a value has more than %d characters", GNN_TEXT_MAX - 1);
+    memcpy(piece, text, length);
+    piece[length] = '\0';
     const bool searched = strncmp(piece, GNN_GRID_LEAST, strlen(GNN_GRID_LEAST)) == 0;
     if (is_counted(option) && strstr(piece, "..") != NULL && !searched)
         return add_range(option, piece, out, err);

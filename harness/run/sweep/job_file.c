@@ -35,7 +35,7 @@ struct reading {
 /* Whether the key is none of the run's. */
 static bool is_only_kept(const struct reading *r, const char *name)
 {
-    return (r->options->other_keys != NULL && gnn_list_has(r->options->other_keys, name)) ||
+    return gnn_list_has(r->options->other_keys, name) ||
            (r->options->variants != NULL && strcmp(name, GNN_JOB_VARIANT) == 0);
 }
 
@@ -115,11 +115,9 @@ static enum gnn_status put_key(struct reading *r, const char *name, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: a case has more than %d keys", r->path, KEYS_MAX);
     struct key *const key = &r->keys[at];
     *key = (struct key){.name = name, .file = file, .line = line};
-    enum gnn_status status;
+    enum gnn_status status = GNN_OK;
     if (is_only_kept(r, name)) {
-        key->values.count = 1;
-        status =
-            strlen(value) < GNN_TEXT_MAX ? GNN_OK : gnn_fail(&cause, GNN_EUSAGE, "%s: the value is too long", name);
+        key->values.count = 1; /* a line of a file, or the name of a section of one, fits */
         (void)snprintf(key->values.of[0], GNN_TEXT_MAX, "%s", value);
     } else {
         status = gnn_grid_values(r->options->foreign_keys ? NULL : gnn_grid_option(name), value, &key->values, &cause);
@@ -325,8 +323,7 @@ static enum gnn_status expand_file(struct reading *r, const struct gnn_ini *ini,
         if (is_include(&global->entries[i]))
             GNN_TRY(each_included(r, ini, &global->entries[i], depth, expand_file, err));
     for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
-        if (r->options->other_sections == NULL ||
-            !gnn_list_has(r->options->other_sections, gnn_ini_section(ini, i)->name))
+        if (!gnn_list_has(r->options->other_sections, gnn_ini_section(ini, i)->name))
             GNN_TRY(expand_section(r, ini, gnn_ini_section(ini, i), err));
     return GNN_OK;
 }
@@ -346,20 +343,13 @@ enum gnn_status gnn_job_open(const char *path, const struct gnn_job_options *opt
                              struct gnn_err *err)
 {
     static const struct gnn_job_options none = {.overrides = NULL};
-    struct gnn_job *job;
-    GNN_NEW(job, 1, err, "job file %s", path);
-    struct reading *const r = calloc(1, sizeof *r);
-    if (r == NULL) {
-        gnn_job_close(job);
-        return gnn_fail(err, GNN_ENOMEM, "job file %s", path);
-    }
-    *r = (struct reading){.job = job, .path = path, .options = options != NULL ? options : &none};
-    const enum gnn_status status = read_job(r, err);
-    for (uint32_t i = 0; i < r->file_count; i++)
-        gnn_ini_close(r->files[i]);
-    free(r->keys);
-    free(r);
-    return GNN_OPENED(status, job, out, gnn_job_close);
+    struct reading r = {.path = path, .options = options != NULL ? options : &none};
+    GNN_NEW(r.job, 1, err, "job file %s", path);
+    const enum gnn_status status = read_job(&r, err);
+    for (uint32_t i = 0; i < r.file_count; i++)
+        gnn_ini_close(r.files[i]);
+    free(r.keys);
+    return GNN_OPENED(status, r.job, out, gnn_job_close);
 }
 
 void gnn_job_close(struct gnn_job *job)

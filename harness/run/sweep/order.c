@@ -21,19 +21,18 @@ static enum gnn_status fill_workloads(const struct gnn_job *job, workload_text *
     return GNN_OK;
 }
 
-static void group(const workload_text *workloads, bool *placed, struct gnn_sweep_order *out)
+static void group(const workload_text *workloads, struct gnn_sweep_order *out)
 {
     uint32_t at = 0;
-    for (uint32_t i = 0, groups = 0; i < out->count; i++) {
-        if (placed[i])
-            continue;
-        for (uint32_t k = i; k < out->count; k++)
+    for (uint32_t i = 0; i < out->count; i++) {
+        uint32_t first = 0;
+        while (strcmp(workloads[first], workloads[i]) != 0)
+            first++;
+        for (uint32_t k = i; first == i && k < out->count; k++)
             if (strcmp(workloads[k], workloads[i]) == 0) {
-                placed[k] = true;
-                out->groups[at] = groups;
+                out->groups[at] = i;
                 out->cells[at++] = k;
             }
-        groups++;
     }
     assert(at == out->count);
 }
@@ -42,18 +41,16 @@ enum gnn_status gnn_sweep_order_open(const struct gnn_job *job, struct gnn_sweep
 {
     *out = (struct gnn_sweep_order){.count = job->count};
     workload_text *const workloads = calloc(job->count + 1, sizeof *workloads);
-    bool *const placed = calloc(job->count + 1, sizeof *placed);
     out->cells = calloc(job->count + 1, sizeof *out->cells);
     out->groups = calloc(job->count + 1, sizeof *out->groups);
     enum gnn_status status = GNN_OK;
-    if (workloads == NULL || placed == NULL || out->cells == NULL || out->groups == NULL)
+    if (workloads == NULL || out->cells == NULL || out->groups == NULL)
         status = gnn_fail(err, GNN_ENOMEM, "the order of %u configurations", job->count);
     GNN_NEXT(status, fill_workloads(job, workloads, err));
     if (status == GNN_OK)
-        group((const workload_text *)workloads, placed, out);
+        group((const workload_text *)workloads, out);
     else
         gnn_sweep_order_close(out);
-    free(placed);
     free(workloads);
     return status;
 }

@@ -10,7 +10,7 @@
 struct gnn_sweep_order {
     uint32_t count;
     uint32_t *cells;  /* (count) indices of the job's run configurations */
-    uint32_t *groups; /* (count) number of each one's workload, ascending */
+    uint32_t *groups; /* (count) of each one's workload: its first configuration */
 };
 
 /* Makes the order; on an error nothing is left open. A refused configuration is a workload of its own. GNN_ENOMEM,
