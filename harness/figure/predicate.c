@@ -276,39 +276,15 @@ enum gnn_value_state gnn_expression_value(const struct gnn_predicate *expression
 
 /* What is judged of a curve. */
 struct curve {
-    struct term points; /* state of the curve, and the combinations behind its points */
-    double step;        /* the worst between neighbours: the least of one that rises, the largest of one that falls */
-    double ends;        /* last over first */
-    double spread;      /* largest over least */
+    double step;   /* the worst between neighbours: the least of one that rises, the largest of one that falls */
+    double ends;   /* last over first */
+    double spread; /* largest over least */
 };
 
 /* Whether a curve of that shape has steps up. */
 static bool goes_up(int shape)
 {
     return shape == SHAPE_RISES || shape == SHAPE_NEVER_FALLS;
-}
-
-/* Goes through the known points of the x axis. */
-static struct curve judge_curve(const struct reckoning *r, const uint32_t *outside)
-{
-    struct points points;
-    collect(r, r->predicate->operands[0], ALONG_X, outside, &points);
-    struct curve curve = {.points = points.all};
-    if (points.all.state == GNN_VALUE_MISSING)
-        return curve;
-    curve.points.state = GNN_VALUE_WORD;
-    for (uint32_t i = 1; i < points.count; i++) {
-        const double step = points.y[i] / points.y[i - 1];
-        if (i == 1 || (goes_up(r->predicate->shape) ? step < curve.step : step > curve.step))
-            curve.step = step;
-    }
-    if (points.count < 2)
-        return curve;
-    curve.ends = points.y[points.count - 1] / points.y[0];
-    curve.spread = points.y[extreme(&points, true)] / points.y[extreme(&points, false)];
-    if (r->predicate->shape == SHAPE_FLAT ? isfinite(curve.spread) : isfinite(curve.step) && isfinite(curve.ends))
-        curve.points.state = GNN_VALUE_KNOWN;
-    return curve;
 }
 
 /* A curve that rises has no step down, and its ends are apart; one that never falls may be flat. */
@@ -357,16 +333,33 @@ static struct term judge_comparison(const struct reckoning *r, const uint32_t *a
     return whole;
 }
 
+/* Goes through the known points of the x axis. */
 static struct term judge_shape(const struct reckoning *r, const uint32_t *at, const struct gnn_tolerances *tolerances,
                                struct gnn_judged *out)
 {
-    const int shape = r->predicate->shape;
-    const struct curve curve = judge_curve(r, at);
-    out->count = shape == SHAPE_FLAT ? 1 : 2;
-    out->values[0] = shape == SHAPE_FLAT ? curve.spread : curve.step;
-    out->values[1] = shape == SHAPE_FLAT ? 0 : curve.ends;
-    out->holds = curve_holds(shape, &curve, tolerances);
-    return curve.points;
+    const bool flat = r->predicate->shape == SHAPE_FLAT;
+    struct curve curve = {.step = 0};
+    struct points points;
+    collect(r, r->predicate->operands[0], ALONG_X, at, &points);
+    if (points.all.state == GNN_VALUE_MISSING)
+        return points.all;
+    points.all.state = GNN_VALUE_WORD;
+    if (points.count < 2)
+        return points.all;
+    for (uint32_t i = 1; i < points.count; i++) {
+        const double step = points.y[i] / points.y[i - 1];
+        if (i == 1 || (goes_up(r->predicate->shape) ? step < curve.step : step > curve.step))
+            curve.step = step;
+    }
+    curve.ends = points.y[points.count - 1] / points.y[0];
+    curve.spread = points.y[extreme(&points, true)] / points.y[extreme(&points, false)];
+    if (flat ? isfinite(curve.spread) : isfinite(curve.step) && isfinite(curve.ends))
+        points.all.state = GNN_VALUE_KNOWN;
+    out->count = flat ? 1 : 2;
+    out->values[0] = flat ? curve.spread : curve.step;
+    out->values[1] = flat ? 0 : curve.ends;
+    out->holds = curve_holds(r->predicate->shape, &curve, tolerances);
+    return points.all;
 }
 
 static void tell_where(const struct gnn_value_source *source, uint32_t set, const uint32_t *at, char *text,

@@ -18,7 +18,7 @@ struct parser {
     struct gnn_err *err;
 };
 
-enum { DEPTH_MAX = 16, VALUES_BYTES = 4 * GNN_AXIS_VALUE_BYTES };
+enum { DEPTH_MAX = 17 /* sums within each other: 16 brackets */, VALUES_BYTES = 4 * GNN_AXIS_VALUE_BYTES };
 
 static enum gnn_status refuse(const struct parser *p, const char *what)
 {
@@ -88,31 +88,19 @@ static enum gnn_status find_series(struct parser *p, const char *name, uint32_t 
                     gnn_near_miss_text(&near));
 }
 
-static enum gnn_status find_axis(const struct parser *p, const char *key, uint32_t *out)
-{
-    for (*out = 0; *out < p->source->axis_count; ++*out)
-        if (strcmp(p->source->axes[*out].key, key) == 0)
-            return GNN_OK;
-    return gnn_fail(p->err, GNN_ENOENT, "\"%s\": the figure has no axis \"%s\"", p->text, key);
-}
-
-static enum gnn_status find_on_axis(const struct parser *p, const struct gnn_axis *axis, const char *value,
-                                    uint32_t *out)
-{
-    *out = gnn_axis_find(axis, value);
-    if (*out < axis->count)
-        return GNN_OK;
-    return gnn_fail(p->err, GNN_ENOENT, "\"%s\": %s takes no value %s in this figure", p->text, axis->key, value);
-}
-
 /* Binds one axis of a value: "dim=128", or restricts it: "dim=64|128". */
 static enum gnn_status bind_axis(const struct parser *p, const char *key, char *values, struct gnn_predicate_node *node)
 {
-    uint32_t a, v;
-    GNN_TRY(find_axis(p, key, &a));
+    uint32_t a = 0;
+    while (a < p->source->axis_count && strcmp(p->source->axes[a].key, key) != 0)
+        a++;
+    if (a == p->source->axis_count)
+        return gnn_fail(p->err, GNN_ENOENT, "\"%s\": the figure has no axis \"%s\"", p->text, key);
     const bool several = strchr(values, '|') != NULL;
     for (char *value = strsep(&values, "|"); value != NULL; value = strsep(&values, "|")) {
-        GNN_TRY(find_on_axis(p, &p->source->axes[a], value, &v));
+        const uint32_t v = gnn_axis_find(&p->source->axes[a], value);
+        if (v == p->source->axes[a].count)
+            return gnn_fail(p->err, GNN_ENOENT, "\"%s\": %s takes no value %s in this figure", p->text, key, value);
         if (several)
             node->among[a] |= UINT64_C(1) << v;
         else
@@ -208,10 +196,7 @@ static enum gnn_status parse_factor(struct parser *p, int *out)
     char name[GNN_NAME_MAX];
     skip_blanks(p);
     if (takes(p, "(")) {
-        if (++p->depth > DEPTH_MAX)
-            return refuse(p, "brackets go too deep");
         GNN_TRY(parse_sum(p, out));
-        p->depth--;
         return takes(p, ")") ? GNN_OK : refuse(p, "expected )");
     }
     const size_t length = name_length(p->at);
@@ -226,37 +211,32 @@ static enum gnn_status parse_factor(struct parser *p, int *out)
         return parse_value(p, name, out);
     if (!takes(p, "("))
         return p->is_expression ? add_value(p, name, out) : refuse(p, "expected [ or ( behind a name");
-    if (++p->depth > DEPTH_MAX)
-        return refuse(p, "brackets go too deep");
-    GNN_TRY(parse_function(p, name, out));
-    p->depth--;
-    return GNN_OK;
+    return parse_function(p, name, out);
 }
 
-static enum gnn_status parse_product(struct parser *p, int *out)
+/* Products of factors, or sums of products. */
+static enum gnn_status parse_chain(struct parser *p, bool sum, int *out)
 {
-    GNN_TRY(parse_factor(p, out));
-    for (;;) {
-        const int kind = takes(p, "*") ? NODE_MULTIPLY : takes(p, "/") ? NODE_DIVIDE : -1;
-        int right;
-        if (kind < 0)
-            return GNN_OK;
-        GNN_TRY(parse_factor(p, &right));
-        GNN_TRY(add_node(p, kind, *out, right, out));
-    }
+    int left = -1, kind = -1;
+    do {
+        GNN_TRY(sum ? parse_chain(p, false, out) : parse_factor(p, out));
+        if (left >= 0)
+            GNN_TRY(add_node(p, kind, left, *out, out));
+        left = *out;
+        kind = takes(p, sum ? "+" : "*")   ? (sum ? NODE_ADD : NODE_MULTIPLY)
+               : takes(p, sum ? "-" : "/") ? (sum ? NODE_SUBTRACT : NODE_DIVIDE)
+                                           : -1;
+    } while (kind >= 0);
+    return GNN_OK;
 }
 
 static enum gnn_status parse_sum(struct parser *p, int *out)
 {
-    GNN_TRY(parse_product(p, out));
-    for (;;) {
-        const int kind = takes(p, "+") ? NODE_ADD : takes(p, "-") ? NODE_SUBTRACT : -1;
-        int right;
-        if (kind < 0)
-            return GNN_OK;
-        GNN_TRY(parse_product(p, &right));
-        GNN_TRY(add_node(p, kind, *out, right, out));
-    }
+    if (++p->depth > DEPTH_MAX)
+        return refuse(p, "brackets go too deep");
+    GNN_TRY(parse_chain(p, true, out));
+    p->depth--;
+    return GNN_OK;
 }
 
 /* The sign between two operands; false: there is none. */
