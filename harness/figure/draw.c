@@ -190,33 +190,34 @@ static const char *class_of(const char *metric)
     return dot != NULL ? dot + 1 : metric;
 }
 
-/* A line for each value of x. */
-static enum gnn_status put_over_x(struct drawing *d, uint32_t *at, struct gnn_err *err)
+/* Whether the x axis has the metrics, and not the values of x. */
+static bool has_classes(const struct drawing *d)
 {
+    return strcmp(d->figure->about.chart, "classes") == 0;
+}
+
+/* How many places the x axis has. */
+static uint32_t tic_count(const struct drawing *d)
+{
+    return has_classes(d) ? d->figure->metric_count : d->figure->axes[0].count;
+}
+
+/* A line for each place of the x axis. */
+static enum gnn_status put_rows(struct drawing *d, uint32_t *at, struct gnn_err *err)
+{
+    const bool classes = has_classes(d);
     GNN_TRY(add_panel(d, "", at, err));
-    for (at[0] = 0; at[0] < d->figure->axes[0].count; at[0]++) {
-        const char *const x = d->figure->axes[0].values[at[0]];
+    for (uint32_t t = 0; t < tic_count(d); t++) {
+        const char *const x = classes ? class_of(d->figure->metrics[t]) : d->figure->axes[0].values[t];
         uint32_t words = 0;
+        at[0] = classes ? 0 : t;
         (void)fputs(x[0] != '\0' ? x : " ", d->data);
         for (uint32_t i = 0; i < d->series_count; i++)
-            words += put_point(d, 0, d->series[i], at) ? 1 : 0;
+            words += put_point(d, classes ? t : 0, d->series[i], at) ? 1 : 0;
         d->words = gnn_max_u32(d->words, words);
         (void)fputs("\t.\n", d->data); /* blanks at a line's end are no field to gnuplot */
     }
     at[0] = 0;
-    return GNN_OK;
-}
-
-/* A line for each metric. */
-static enum gnn_status put_classes(struct drawing *d, uint32_t *at, struct gnn_err *err)
-{
-    GNN_TRY(add_panel(d, "", at, err));
-    for (uint32_t m = 0; m < d->figure->metric_count; m++) {
-        (void)fputs(class_of(d->figure->metrics[m]), d->data);
-        for (uint32_t i = 0; i < d->series_count; i++)
-            (void)put_point(d, m, d->series[i], at);
-        (void)fputs("\t.\n", d->data);
-    }
     return GNN_OK;
 }
 
@@ -303,8 +304,12 @@ static const struct shape {
     const char *chart, *script;
     data_fn *put;
 } shapes[] = {
-    {"bars", bars_gp, put_over_x},           {"lines", lines_gp, put_over_x}, {"heat", heat_gp, put_over_x},
-    {"classes", bars_gp, put_classes},       {"cdf", cdf_gp, put_quantiles},  {"time", time_gp, put_course},
+    {"bars", bars_gp, put_rows},
+    {"lines", lines_gp, put_rows},
+    {"heat", heat_gp, put_rows},
+    {"classes", bars_gp, put_rows},
+    {"cdf", cdf_gp, put_quantiles},
+    {"time", time_gp, put_course},
     {"accuracy", accuracy_gp, put_accuracy},
 };
 
@@ -330,15 +335,9 @@ static enum gnn_status put_data(struct drawing *d, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* How many places the x axis has: classes, or values of x. */
-static uint32_t tic_count(const struct drawing *d)
-{
-    return d->shape->put == put_classes ? d->figure->metric_count : d->figure->axes[0].count;
-}
-
 static const char *tic_name(const struct drawing *d, uint32_t i, char text[GNN_AXIS_LABEL])
 {
-    return d->shape->put == put_classes ? class_of(d->figure->metrics[i]) : gnn_axis_label(d->figure, 0, i, text);
+    return has_classes(d) ? class_of(d->figure->metrics[i]) : gnn_axis_label(d->figure, 0, i, text);
 }
 
 /* The names of the places of x, turned where they would run into each other. */
@@ -349,7 +348,7 @@ static void put_tics(const struct drawing *d, FILE *script)
     const uint32_t count = tic_count(d), step = count / TICS_MAX + 1; /* every so many have a name */
     for (uint32_t i = 0; i < count; i += step)
         characters += strlen(tic_name(d, i, text));
-    const bool turned = characters > TIC_CHARACTERS || d->shape->put == put_classes;
+    const bool turned = characters > TIC_CHARACTERS || has_classes(d);
     (void)fprintf(script, "turned = %d\nset xtics nomirror scale 0 %s (", turned ? 1 : 0,
                   turned ? "rotate by 25 right" : "norotate");
     for (uint32_t i = 0; i < count; i += step) {

@@ -10,7 +10,6 @@
 #include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/order.h"
-#include "harness/figure/own.h"
 #include "harness/figure/values.h"
 #include "harness/record/styles.h"
 #include "harness/run/machine.h"
@@ -177,13 +176,24 @@ static bool trains(const struct gnn_job_cell *cell)
     return has_choice(cell, "trains", "yes");
 }
 
+/* Returns the series of a configuration of a figure of no paper: its section, or its system if that has several. */
+static const char *own_series(const struct gnn_job *job, uint32_t cell)
+{
+    const struct gnn_job_cell *const own = &job->cells[cell];
+    for (uint32_t i = 0; i < job->count; i++)
+        if (strcmp(job->cells[i].section, own->section) == 0 &&
+            strcmp(job->cells[i].config.system, own->config.system) != 0)
+            return own->config.system;
+    return own->section;
+}
+
 static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t number, struct gnn_err *err)
 {
     char value[GNN_TEXT_MAX];
     struct gnn_figure_cell *const cell = &figure->cells[number];
     const struct gnn_job_cell *const job_cell = &figure->job->cells[number];
-    GNN_TRY(add_series(figure, figure->own ? gnn_own_series(figure->job, number) : job_cell->section, "", &cell->series,
-                       err));
+    GNN_TRY(
+        add_series(figure, figure->own ? own_series(figure->job, number) : job_cell->section, "", &cell->series, err));
     figure->series[cell->series].has_cells = true;
     cell->trains = trains(job_cell);
     for (uint32_t a = 0; a < figure->axis_count; a++) {
@@ -294,7 +304,7 @@ static enum gnn_status set_up_fio_cell(const struct gnn_paper_figure *figure, st
     (void)snprintf(cell->config.db, sizeof cell->config.db, "%s", setup->db);
     (void)snprintf(cell->config.data_dir, sizeof cell->config.data_dir, "%s", setup->data_dir);
     GNN_TRY(scale_parameters(cell, figure->about.scaled, figure->scale_divisor, false, true, err));
-    return gnn_fio_cell_settle(cell, err);
+    return gnn_fio_cell_settle(cell, &figure->cells[cell - figure->job->cells].identity, err);
 }
 
 /* ---- what is fixed ---- */
@@ -329,8 +339,8 @@ static enum gnn_status refuse_key(const struct gnn_paper_figure *figure, const s
                                    : "`oocgnn run --help` has the options, `oocgnn list params SYSTEM` the parameters");
 }
 
-/* Puts what is fixed among the overrides, but for values that cells of the file have; a key that nothing reads is
- * refused. */
+/* Before the cases are read, puts what is fixed among the overrides, but for values that cells of the file have; after
+ * that, drops the cells of other values than these. A key that nothing reads is refused. */
 static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
                                 const struct gnn_kv_list *fix, struct gnn_kv_list *overrides, struct gnn_err *err)
 {
@@ -341,26 +351,15 @@ static enum gnn_status fix_keys(struct gnn_paper_figure *figure, const struct gn
         if (figure->by_fio ? !is_of(as_it_is, key, NULL) : option == NULL)
             return refuse_key(figure, &fix->items[i], err);
         GNN_TRY(gnn_grid_values(option, fix->items[i].value, &values, err));
-        if (are_of(as_it_is, key, &values))
+        const bool is_part = are_of(as_it_is, key, &values);
+        if (is_part && figure->job != NULL)
+            gnn_job_keep(figure->job, key, &values);
+        if (is_part || figure->job != NULL)
             continue;
         gnn_text_list(figure->put_over, sizeof figure->put_over, "%s=%s", key, fix->items[i].value);
         GNN_TRY(gnn_kv_set(overrides, key, fix->items[i].value, err));
     }
-    return GNN_OK;
-}
-
-/* Drops the cells of other values than those that are fixed and that the file has. */
-static enum gnn_status keep_cells(const struct gnn_paper_figure *figure, const struct gnn_job *as_it_is,
-                                  const struct gnn_kv_list *fix, struct gnn_err *err)
-{
-    for (uint32_t i = 0; fix != NULL && i < fix->count; i++) {
-        const char *const key = fix->items[i].key;
-        struct gnn_grid_values values;
-        GNN_TRY(gnn_grid_values(figure->by_fio ? NULL : gnn_grid_option(key), fix->items[i].value, &values, err));
-        if (are_of(as_it_is, key, &values))
-            gnn_job_keep(figure->job, key, &values);
-    }
-    if (figure->job->count > 0 || as_it_is->count == 0)
+    if (figure->job == NULL || figure->job->count > 0 || as_it_is->count == 0)
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE, "%s: no configuration has all values of --fix; remove one", figure->id);
 }
@@ -399,10 +398,38 @@ static enum gnn_status open_job(struct gnn_paper_figure *figure, const char *pat
         GNN_NEXT(status, place_options(figure, setup, &overrides, err));
     GNN_NEXT(status, fix_keys(figure, as_it_is, setup->fix, &overrides, err));
     GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
-    GNN_NEXT(status, keep_cells(figure, as_it_is, setup->fix, err));
+    GNN_NEXT(status, fix_keys(figure, as_it_is, setup->fix, &overrides, err));
     gnn_kv_clear(&overrides);
     gnn_job_close(as_it_is);
     return status;
+}
+
+/* Returns the first key of which two configurations have different values, or "". */
+static const char *difference(const struct gnn_job_cell *a, const struct gnn_job_cell *b)
+{
+    for (uint32_t i = 0; i < a->choices.count; i++) {
+        const char *const other = gnn_kv_get(&b->choices, a->choices.items[i].key);
+        if (other == NULL || strcmp(other, a->choices.items[i].value) != 0)
+            return a->choices.items[i].key;
+    }
+    return "";
+}
+
+/* Checks that no two configurations of a figure of no paper have the same place. */
+static enum gnn_status check_own_places(const struct gnn_paper_figure *figure, struct gnn_err *err)
+{
+    for (uint32_t b = 0; b < figure->job->count; b++)
+        for (uint32_t a = 0; a < b; a++) {
+            const struct gnn_figure_cell *const one = &figure->cells[a], *const other = &figure->cells[b];
+            const char *const key = difference(&figure->job->cells[a], &figure->job->cells[b]);
+            if (one->series == other->series && one->trains == other->trains &&
+                memcmp(one->at, other->at, sizeof one->at) == 0)
+                return gnn_fail(err, GNN_EUSAGE,
+                                "figure %s: configurations %u and %u have the same place, but differ in %s. Make it an "
+                                "axis with x or facets, or give each value a section.",
+                                figure->id, a + 1, b + 1, key[0] != '\0' ? key : "nothing");
+        }
+    return GNN_OK;
 }
 
 static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *path,
@@ -417,7 +444,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
         memcpy(cell->refusal, cause.message, sizeof cell->refusal);
         GNN_TRY(place_cell(figure, i, err));
     }
-    return figure->own ? gnn_own_check_places(figure, err) : GNN_OK;
+    return figure->own ? check_own_places(figure, err) : GNN_OK;
 }
 
 /* ---- predicates ---- */
@@ -551,8 +578,10 @@ void gnn_figure_close(struct gnn_paper_figure *figure)
 {
     if (figure == NULL)
         return;
-    for (uint32_t i = 0; figure->cells != NULL && i < figure->job->count; i++)
+    for (uint32_t i = 0; figure->cells != NULL && i < figure->job->count; i++) {
         gnn_run_records_free(figure->cells[i].runs, figure->cells[i].run_count);
+        free(figure->cells[i].identity);
+    }
     free(figure->cells);
     free(figure->expressions);
     gnn_job_close(figure->job);

@@ -58,7 +58,7 @@
  *
  * A figure without a paper is the user's own. Its runs are exactly those that `oocgnn sweep` makes of the file: scale,
  * sizes, world, database and directory of the datasets are in the file, and nothing is divided. A section with several
- * systems has a series for each (own.h).
+ * systems has a series for each.
  *
  * If `world` is an axis, the configurations have the worlds and the compute of the file, whatever --world is.
  *
@@ -113,6 +113,7 @@ struct gnn_figure_cell {
     uint32_t at[GNN_AXES_MAX];   /* value index on each axis */
     struct gnn_run_record *runs; /* recorded repetitions, oldest first */
     uint32_t run_count;
+    char *identity; /* of a configuration of fio (fio_cells.h), else NULL */
 };
 
 struct gnn_figure_expression {

@@ -4,6 +4,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
+#include "harness/base/text_file.h"
 #include "harness/base/units.h"
 #include "harness/base/words.h"
 #include "harness/fio/fio.h"
@@ -30,18 +31,6 @@ static bool is_own_key(const char *key)
 {
     static const char *const own_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
     return gnn_list_has(own_keys, key);
-}
-
-enum gnn_status gnn_fio_cell_settle(struct gnn_job_cell *cell, struct gnn_err *err)
-{
-    uint64_t bytes;
-    const char *const text = gnn_kv_get(&cell->choices, "size");
-    if (text == NULL)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "size is missing: fio needs the size of the file that it reads; add `size = 1g`");
-    GNN_TRY(gnn_parse_bytes(text, &bytes, err));
-    return gnn_kv_setf(&cell->choices, err, "size", "%" PRIu64,
-                       gnn_max_u64(gnn_round_down(bytes, FILE_STEP_BYTES), FILE_STEP_BYTES));
 }
 
 /* The name of the file that the cell reads: its size says all that there is to it. */
@@ -80,45 +69,48 @@ static enum gnn_status identify(const struct gnn_job_cell *cell, char **text, st
     return gnn_fail(err, GNN_ENOMEM, "the name of an fio configuration");
 }
 
+enum gnn_status gnn_fio_cell_settle(struct gnn_job_cell *cell, char **identity, struct gnn_err *err)
+{
+    uint64_t bytes;
+    const char *const text = gnn_kv_get(&cell->choices, "size");
+    if (text == NULL)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "size is missing: fio needs the size of the file that it reads; add `size = 1g`");
+    GNN_TRY(gnn_parse_bytes(text, &bytes, err));
+    GNN_TRY(gnn_kv_setf(&cell->choices, err, "size", "%" PRIu64,
+                        gnn_max_u64(gnn_round_down(bytes, FILE_STEP_BYTES), FILE_STEP_BYTES)));
+    return identify(cell, identity, err);
+}
+
 /* ---- what is recorded ---- */
 
-/* Fills in what the record of a configuration has. `file` belongs to the caller, who frees *identity. */
-static enum gnn_status wanted_run(const struct gnn_paper_figure *figure, uint32_t cell, char file[GNN_NAME_MAX],
-                                  char **identity, struct gnn_wanted_run *out, struct gnn_err *err)
+/* Returns what the record of a configuration has, with the name of its file in `file`. */
+static struct gnn_wanted_run wanted_run(const struct gnn_paper_figure *figure, uint32_t cell, char file[GNN_NAME_MAX])
 {
     name_file(&figure->job->cells[cell], file, GNN_NAME_MAX);
-    GNN_TRY(identify(&figure->job->cells[cell], identity, err));
-    *out = (struct gnn_wanted_run){.key = GNN_IDENTITY_KEY,
-                                   .value = *identity,
+    return (struct gnn_wanted_run){.key = GNN_IDENTITY_KEY,
+                                   .value = figure->cells[cell].identity,
                                    .system = GNN_FIO_SYSTEM,
                                    .dataset = file,
                                    .world = "measured",
                                    .scale_divisor = figure->scale_divisor,
                                    .epochs = 1};
-    return GNN_OK;
 }
 
 enum gnn_status gnn_fio_cell_find(const struct gnn_paper_figure *figure, uint32_t cell, uint32_t max, int64_t *ids,
                                   uint32_t *count, struct gnn_err *err)
 {
-    char file[GNN_NAME_MAX], *identity;
-    struct gnn_wanted_run wanted;
-    GNN_TRY(wanted_run(figure, cell, file, &identity, &wanted, err));
-    const enum gnn_status status = gnn_wanted_find(figure->job->cells[cell].config.db, &wanted, max, ids, count, err);
-    free(identity);
-    return status;
+    char file[GNN_NAME_MAX];
+    const struct gnn_wanted_run wanted = wanted_run(figure, cell, file);
+    return gnn_wanted_find(figure->job->cells[cell].config.db, &wanted, max, ids, count, err);
 }
 
 enum gnn_status gnn_fio_cell_cost(const struct gnn_paper_figure *figure, uint32_t cell, struct gnn_run_cost *out,
                                   struct gnn_err *err)
 {
-    char file[GNN_NAME_MAX], *identity;
-    struct gnn_wanted_run wanted;
-    *out = (struct gnn_run_cost){.host_ns = GNN_UNKNOWN};
-    GNN_TRY(wanted_run(figure, cell, file, &identity, &wanted, err));
-    const enum gnn_status status = gnn_wanted_cost(figure->job->cells[cell].config.db, &wanted, out, err);
-    free(identity);
-    return status;
+    char file[GNN_NAME_MAX];
+    const struct gnn_wanted_run wanted = wanted_run(figure, cell, file);
+    return gnn_wanted_cost(figure->job->cells[cell].config.db, &wanted, out, err);
 }
 
 /* ---- one job ---- */
@@ -137,19 +129,10 @@ struct reading {
 /* Has fio run a job file of this text. */
 static enum gnn_status run_job(const struct reading *r, const char *text, struct gnn_err *err)
 {
-    char path[PATH_BYTES + 16];
-    (void)snprintf(path, sizeof path, "%s/job-XXXXXX", r->dir);
-    const int fd = mkstemp(path);
-    FILE *const file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file == NULL)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : gnn_errno_status(errno, GNN_EIO), "--data: %s: %s", path,
-                        strerror(errno));
-    (void)fputs(text, file);
-    const bool bad = ferror(file) != 0;
-    enum gnn_status status = fclose(file) != 0 || bad
-                                 ? gnn_fail(err, GNN_EIO, "--data: %s cannot be written; is the disk full?", path)
-                                 : GNN_OK;
-    GNN_NEXT(status, gnn_fio_run(path, r->report, err));
+    char path[PATH_BYTES + 32];
+    (void)snprintf(path, sizeof path, "%s/job-%ld", r->dir, (long)getpid());
+    GNN_TRY(gnn_text_file_replace(path, text, "name another folder with --data", err));
+    const enum gnn_status status = gnn_fio_run(path, r->report, err);
     (void)unlink(path);
     return status;
 }
@@ -227,7 +210,7 @@ static enum gnn_status measure(const struct reading *r, struct gnn_err *err)
 
 static enum gnn_status fill_record(const struct reading *r, struct gnn_run_record *run, struct gnn_err *err)
 {
-    char value[32], *identity;
+    char value[32];
     gnn_run_record_init(run);
     (void)snprintf(run->system, sizeof run->system, "%s", GNN_FIO_SYSTEM);
     name_file(r->cell, run->dataset, sizeof run->dataset);
@@ -244,10 +227,8 @@ static enum gnn_status fill_record(const struct reading *r, struct gnn_run_recor
     GNN_TRY(gnn_kv_set(&run->config, "filename", r->file, err));
     GNN_TRY(gnn_environment_capture(&run->environment, r->dir, err));
     GNN_TRY(gnn_kv_set(&run->environment, "fio.version", r->version, err));
-    GNN_TRY(identify(r->cell, &identity, err));
-    const enum gnn_status status = gnn_kv_set(&run->environment, GNN_IDENTITY_KEY, identity, err);
-    free(identity);
-    return status;
+    const char *const identity = r->figure->cells[r->cell - r->figure->job->cells].identity;
+    return gnn_kv_set(&run->environment, GNN_IDENTITY_KEY, identity, err);
 }
 
 static void add_figure(struct gnn_record_epoch *epoch, const char *name, double value)

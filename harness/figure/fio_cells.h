@@ -17,9 +17,9 @@
 #define GNN_FIO_READ_RATE "read_bytes_per_s"
 #define GNN_FIO_READ_LATENCY "read_latency_ns" /* mean, from submission to completion */
 
-/* Makes the size of the file a whole number of writes, at least one. Returns GNN_EUSAGE if `size` is missing or
- * invalid. */
-GNN_MUST_CHECK enum gnn_status gnn_fio_cell_settle(struct gnn_job_cell *cell, struct gnn_err *err);
+/* Makes the size of the file a whole number of writes, at least one, and writes the configuration's identity, which the
+ * caller frees. Returns GNN_EUSAGE if `size` is missing or invalid, or GNN_ENOMEM. */
+GNN_MUST_CHECK enum gnn_status gnn_fio_cell_settle(struct gnn_job_cell *cell, char **identity, struct gnn_err *err);
 
 /* Search the database for a configuration, as gnn_sweep_find() and gnn_sweep_cost() do for one of a system. */
 GNN_MUST_CHECK enum gnn_status gnn_fio_cell_find(const struct gnn_paper_figure *figure, uint32_t cell, uint32_t max,

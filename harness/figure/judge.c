@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicates of a figure, one after another. */
+/* Predicates of a figure, one after another, and their tolerances. */
 #include "harness/base/ini.h"
 #include "harness/base/text_file.h"
 #include "harness/figure/show.h"
@@ -10,6 +10,26 @@
 #include <string.h>
 
 enum { LINES_MAX = 8, PATH_BYTES = 1024 };
+
+enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err)
+{
+    struct gnn_ini *ini;
+    const struct {
+        const char *key;
+        double *value;
+    } wanted[] = {{"about", &out->about}, {"flat", &out->flat}, {"noise", &out->noise}};
+    GNN_TRY(gnn_ini_open(path, &ini, err));
+    enum gnn_status status = GNN_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == GNN_OK; i++) {
+        const struct gnn_ini_entry *const entry = gnn_ini_find(gnn_ini_find_section(ini, "tolerances"), wanted[i].key);
+        *wanted[i].value = entry != NULL ? strtod(entry->value, NULL) : 0;
+        if (!(*wanted[i].value >= 1))
+            status =
+                gnn_fail(err, GNN_EUSAGE, "%s: [tolerances] needs %s, a factor of at least 1", path, wanted[i].key);
+    }
+    gnn_ini_close(ini);
+    return status;
+}
 
 struct telling {
     const struct gnn_paper_figure *figure;

@@ -462,14 +462,6 @@ static double of_epoch(const struct gnn_run_record *run, const struct gnn_record
     return value;
 }
 
-/* A number of the machine: of the record's environment or of the profile; NAN: the text is none. */
-static double of_machine(const struct gnn_run_record *run, const char *base)
-{
-    if (begins(base, profile))
-        return gnn_run_parameter(run->profile, gnn_kv_get(&run->config, "profile-set"), base + strlen(profile));
-    return number_of(&run->environment, base + strlen(environment));
-}
-
 double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t outer)
 {
     const bool withheld = gnn_run_withholds_times(run) || gnn_run_is_unsettled(run);
@@ -484,8 +476,10 @@ double gnn_metric_at(const struct gnn_run_record *run, const char *name, int32_t
         return metric->subject == OF_END || (!withheld && run->status == GNN_RUN_OK)
                    ? in_unit(metric, run_value(metric, run))
                    : (double)NAN;
-    if (begins(base, environment) || begins(base, profile))
-        return of_machine(run, base);
+    if (begins(base, profile))
+        return gnn_run_parameter(run->profile, gnn_kv_get(&run->config, "profile-set"), base + strlen(profile));
+    if (begins(base, environment))
+        return number_of(&run->environment, base + strlen(environment));
     if (withheld || !has_epoch(run, epoch) || gnn_metric_of_target(base))
         return (double)NAN;
     const uint32_t after = epoch_of_accuracy(base);

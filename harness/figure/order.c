@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/order.h"
 
+#include "harness/base/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -52,17 +54,18 @@ static void sort(struct gnn_paper_figure *figure, uint32_t axis, bool descends)
 }
 
 /* Reads one key of `order`: "memory desc". */
-static enum gnn_status read_key(struct gnn_paper_figure *figure, char *text, int32_t *key, struct gnn_err *err)
+static enum gnn_status read_key(struct gnn_paper_figure *figure, const char *text, int32_t *key, struct gnn_err *err)
 {
-    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' '; end--)
-        text[end - 1] = '\0';
-    const char *const name = strsep(&text, " "), *const way = text != NULL ? text + strspn(text, " ") : "asc";
+    char name[GNN_FIGURE_LINE], way[GNN_FIGURE_LINE];
+    (void)gnn_next_word(&text, name, sizeof name);
+    if (!gnn_next_word(&text, way, sizeof way))
+        (void)snprintf(way, sizeof way, "asc");
     const bool descends = strcmp(way, "desc") == 0;
     *key = gnn_figure_key(figure, name);
     if (*key == GNN_KEYS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "figure %s: order: \"%s\" is none of series, x, facets and rows", figure->id,
                         name);
-    if (!descends && strcmp(way, "asc") != 0)
+    if ((!descends && strcmp(way, "asc") != 0) || text[strspn(text, " ")] != '\0')
         return gnn_fail(err, GNN_EUSAGE, "figure %s: order: %s \"%s\": expected asc or desc", figure->id, name, way);
     if (*key != GNN_KEY_SERIES)
         sort(figure, (uint32_t)*key, descends);
@@ -77,7 +80,7 @@ enum gnn_status gnn_figure_read_order(struct gnn_paper_figure *figure, struct gn
     uint32_t count = 0;
     (void)snprintf(text, sizeof text, "%s", figure->about.order);
     for (char *part = strsep(&rest, ","); part != NULL && text[0] != '\0' && count < GNN_KEYS_MAX; count++) {
-        GNN_TRY(read_key(figure, part + strspn(part, " "), &order[count], err));
+        GNN_TRY(read_key(figure, part, &order[count], err));
         part = strsep(&rest, ",");
     }
     for (uint32_t i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/published.h"
 
-#include "harness/base/csv.h"
+#include "harness/base/keyed_csv.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -39,12 +39,6 @@ static enum gnn_status take_row(const char *path, const struct gnn_csv *csv, uin
 static enum gnn_status take_rows(const char *path, const struct gnn_csv *csv, struct gnn_published *out,
                                  struct gnn_err *err)
 {
-    for (uint32_t i = 0; i < COLUMNS; i++)
-        if (i >= csv->columns || strcmp(csv->fields[i], columns[i].name) != 0)
-            return gnn_fail(err, GNN_EFORMAT, "%s:1: column %u is \"%s\", expected \"%s\"", path, i + 1,
-                            i < csv->columns ? csv->fields[i] : "", columns[i].name);
-    if (csv->columns > COLUMNS)
-        return gnn_fail(err, GNN_EFORMAT, "%s:1: more than %d columns", path, COLUMNS);
     GNN_NEW(out->rows, csv->rows + UINT32_C(1), err, "rows of %s", path);
     for (; out->count < csv->rows; out->count++)
         GNN_TRY(take_row(path, csv, out->count, &out->rows[out->count], err));
@@ -53,9 +47,13 @@ static enum gnn_status take_rows(const char *path, const struct gnn_csv *csv, st
 
 enum gnn_status gnn_published_open(const char *path, struct gnn_published *out, struct gnn_err *err)
 {
+    const char *names[COLUMNS];
+    const struct gnn_csv_form form = {.what = "a file of published values", .names = names, .columns = COLUMNS};
     struct gnn_csv csv;
     *out = (struct gnn_published){.count = 0};
-    GNN_TRY(gnn_csv_open(path, &csv, err));
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        names[i] = columns[i].name;
+    GNN_TRY(gnn_keyed_csv_open(path, &form, &csv, err));
     const enum gnn_status status = take_rows(path, &csv, out, err);
     gnn_csv_close(&csv);
     if (status != GNN_OK)
@@ -91,23 +89,18 @@ bool gnn_published_same_name(const char *published, const char *ours)
 
 bool gnn_published_parameter(const struct gnn_published_row *row, const char *key, char *value, size_t value_bytes)
 {
+    char list[sizeof row->parameter], *rest = list;
     const size_t key_bytes = strlen(key);
-    for (const char *at = row->parameter; at != NULL && *at != '\0';) {
-        const size_t length = strcspn(at, ";");
-        if (length > key_bytes && strncmp(at, key, key_bytes) == 0 && at[key_bytes] == '=') {
-            size_t kept = length - key_bytes - 1;
-            const char *const text = at + key_bytes + 1;
-            if (kept > 1 && (text[kept - 1] == '%' || text[kept - 1] == 'x'))
-                kept--;
-            else if (kept > 2 && text[kept - 1] == 'B')
-                kept--;
-            if (kept >= value_bytes)
-                return false;
-            memcpy(value, text, kept);
-            value[kept] = '\0';
-            return true;
-        }
-        at += length + (at[length] == ';' ? 1 : 0);
+    memcpy(list, row->parameter, sizeof list);
+    for (char *part = strsep(&rest, ";"); part != NULL; part = strsep(&rest, ";")) {
+        if (strncmp(part, key, key_bytes) != 0 || part[key_bytes] != '=')
+            continue;
+        const char *const text = part + key_bytes + 1;
+        const size_t length = strlen(text);
+        const bool has_unit =
+            (length > 1 && strchr("%x", text[length - 1]) != NULL) || (length > 2 && text[length - 1] == 'B');
+        const int kept = (int)length - (has_unit ? 1 : 0);
+        return (size_t)snprintf(value, value_bytes, "%.*s", kept, text) < value_bytes;
     }
     return false;
 }

@@ -7,19 +7,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* Returns the newest run of a configuration that ran out of memory, of the host or of the GPU; NULL: it did not. */
-static const struct gnn_run_record *oom_of(const struct gnn_paper_figure *figure, uint32_t number)
+/* Returns the reasons of the newest run of a configuration if it ran out of memory, of the host or of the GPU; "" if it
+ * has none. NULL: it did not run out of memory. */
+static const char *reasons_of(const struct gnn_paper_figure *figure, uint32_t number)
 {
     const struct gnn_figure_cell *const cell = &figure->cells[number];
     const struct gnn_run_record *const run = cell->run_count > 0 ? &cell->runs[cell->run_count - 1] : NULL;
-    return run != NULL && (run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM) ? run : NULL;
-}
-
-/* Returns the reasons of such a run; "" if there is none. */
-static const char *reasons_of(const struct gnn_paper_figure *figure, uint32_t number)
-{
-    const struct gnn_run_record *const run = oom_of(figure, number);
-    return run == NULL ? "" : run->reasons;
+    return run != NULL && (run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM) ? run->reasons : NULL;
 }
 
 /* Whether two texts differ at most in their numbers. */
@@ -35,17 +29,11 @@ static bool same_words(const char *a, const char *b)
     return *a == *b;
 }
 
-static bool same_reason(const struct gnn_paper_figure *figure, uint32_t a, uint32_t b)
+/* Whether a configuration ran out of memory for the same reason as another one that did. */
+static bool same_reason(const struct gnn_paper_figure *figure, uint32_t number, uint32_t other)
 {
-    return oom_of(figure, b) != NULL && same_words(reasons_of(figure, a), reasons_of(figure, b));
-}
-
-static bool is_first(const struct gnn_paper_figure *figure, uint32_t number)
-{
-    for (uint32_t i = 0; i < number; i++)
-        if (same_reason(figure, number, i))
-            return false;
-    return true;
+    const char *const reasons = reasons_of(figure, other);
+    return reasons != NULL && same_words(reasons_of(figure, number), reasons);
 }
 
 /* Prints the values of the axes of one configuration: "memory=8.00 MiB, dataset=twitter". */
@@ -86,7 +74,12 @@ void gnn_figure_reasons(const struct gnn_paper_figure *figure, FILE *out)
     bool any = false;
     for (uint32_t i = 0; figure->job != NULL && i < figure->job->count; i++) {
         char reasons[GNN_RECORD_REASONS_MAX];
-        if (oom_of(figure, i) == NULL || !is_first(figure, i))
+        uint32_t first = 0;
+        if (reasons_of(figure, i) == NULL)
+            continue;
+        while (!same_reason(figure, i, first))
+            first++;
+        if (first < i)
             continue;
         (void)fputs(any ? "* " : "\nOut of memory:\n\n* ", out);
         any = true;

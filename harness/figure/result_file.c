@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/figure/result_file.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/figure/show.h"
 
 #include <assert.h>
@@ -82,12 +83,13 @@ static void describe(const struct gnn_paper_figure *figure, const char *method, 
     if (method[0] != '\0')
         (void)snprintf(out->method, sizeof out->method, "%s", method);
     else
-        (void)snprintf(out->method, sizeof out->method, "%s%s%s %s%s%s", measured ? "measured" : "simulated",
-                       has_costs ? " " : "", has_costs ? config->costs : "", out->scale,
-                       figure->put_over[0] != '\0' ? ", " : "", figure->put_over);
+        (void)snprintf(out->method, sizeof out->method, "%s%s%s %s", measured ? "measured" : "simulated",
+                       has_costs ? " " : "", has_costs ? config->costs : "", out->scale);
+    if (method[0] == '\0' && figure->put_over[0] != '\0')
+        gnn_text_list(out->method, sizeof out->method, "%s", figure->put_over);
     if (figure->has_variants)
-        (void)snprintf(out->method + strlen(out->method), sizeof out->method - strlen(out->method), ", %s",
-                       figure->axes[figure->axis_count - 1].values[figure->variant]);
+        gnn_text_list(out->method, sizeof out->method, "%s",
+                      figure->axes[figure->axis_count - 1].values[figure->variant]);
     for (uint32_t i = 0; i < figure->job->count; i++)
         for (uint32_t r = 0; r < figure->cells[i].run_count; r++)
             if (newest == NULL || figure->cells[i].runs[r].started_unix_ns > newest->started_unix_ns)

@@ -86,26 +86,18 @@ const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *fig
 /* The word of a run without a number; NULL: it has one. */
 static const char *word_of(const struct gnn_run_record *run, enum gnn_value_state *state)
 {
-    *state = GNN_VALUE_WORD;
-    switch (run->status) {
-    case GNN_RUN_OOM:
-        return "OOM";
-    case GNN_RUN_GPU_OOM:
-        return "GPU OOM";
-    case GNN_RUN_OOT:
-        return "OOT";
-    case GNN_RUN_OK:
-        *state = GNN_VALUE_MISSING;
-        if (gnn_run_withholds_times(run))
-            return "invalid";
-        if (gnn_run_is_unsettled(run))
-            return GNN_NOT_SETTLED;
-        *state = GNN_VALUE_KNOWN;
-        return NULL;
-    default:
-        *state = GNN_VALUE_MISSING;
-        return "failed";
-    }
+    static const char *const words[GNN_RUN_STATUS_COUNT] = {
+        [GNN_RUN_OOM] = "OOM", [GNN_RUN_GPU_OOM] = "GPU OOM", [GNN_RUN_OOT] = "OOT"};
+    const char *const word = words[run->status];
+    *state = word != NULL ? GNN_VALUE_WORD : GNN_VALUE_MISSING;
+    if (run->status != GNN_RUN_OK)
+        return word != NULL ? word : "failed";
+    if (gnn_run_withholds_times(run))
+        return "invalid";
+    if (gnn_run_is_unsettled(run))
+        return GNN_NOT_SETTLED;
+    *state = GNN_VALUE_KNOWN;
+    return NULL;
 }
 
 /* Values of one metric, and what stands in their place. */
@@ -266,16 +258,15 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
 
 bool gnn_figure_base(const struct gnn_paper_figure *figure, const uint32_t *at, uint32_t base[GNN_AXES_MAX])
 {
-    char place[GNN_NAME_MAX + GNN_AXIS_VALUE_BYTES + 2];
+    const char *const relative = figure->about.relative;
     memcpy(base, at, figure->axis_count * sizeof *at);
-    for (uint32_t a = 0; a < figure->axis_count; a++)
-        for (uint32_t v = 0; v < figure->axes[a].count; v++) {
-            (void)snprintf(place, sizeof place, "%s=%s", figure->axes[a].key, figure->axes[a].values[v]);
-            if (strcmp(place, figure->about.relative) != 0)
-                continue;
-            base[a] = v;
-            return true;
-        }
+    for (uint32_t a = 0; a < figure->axis_count; a++) {
+        const size_t length = strlen(figure->axes[a].key);
+        if (strncmp(relative, figure->axes[a].key, length) != 0 || relative[length] != '=')
+            continue;
+        base[a] = gnn_axis_find(&figure->axes[a], relative + length + 1);
+        return base[a] < figure->axes[a].count;
+    }
     return false;
 }
 
@@ -368,16 +359,15 @@ const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figu
 uint32_t gnn_figure_divisor_shown(const struct gnn_paper_figure *figure)
 {
     uint32_t divisor = 0;
-    for (uint32_t m = 0; m < figure->metric_count; m++)
-        for (uint32_t s = 0; s < figure->series_count; s++) {
-            uint32_t at[GNN_AXES_MAX] = {0};
-            do {
-                const struct gnn_published_row *const row = gnn_figure_published(figure, m, s, at);
-                const bool number = row != NULL && isfinite(gnn_published_value(row));
-                if (row != NULL)
-                    divisor = gnn_max_u32(divisor, number ? gnn_figure_published_divisor(figure, m) : 1);
-            } while (gnn_axes_next(figure, 0, at));
-        }
+    for (uint32_t m = 0; m < figure->metric_count; m++) {
+        struct gnn_figure_place place = {.series = 0};
+        do {
+            const struct gnn_published_row *const row = gnn_figure_published(figure, m, place.series, place.at);
+            const bool number = row != NULL && isfinite(gnn_published_value(row));
+            if (row != NULL)
+                divisor = gnn_max_u32(divisor, number ? gnn_figure_published_divisor(figure, m) : 1);
+        } while (gnn_figure_next_place(figure, figure->keys, figure->key_count, &place));
+    }
     return divisor;
 }
 
@@ -400,20 +390,6 @@ static bool has_metric(const void *ctx, const char *metric)
     return gnn_figure_metric_known(figure, metric);
 }
 
-/* A published word (OOM) is no value. */
-static enum gnn_value_state published_value(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
-                                            const uint32_t *at, double *out)
-{
-    const uint32_t shown = find_shown(figure, metric);
-    assert(shown < figure->metric_count);
-    const struct gnn_published_row *const row = gnn_figure_published(figure, shown, series, at);
-    const double printed = row != NULL ? gnn_published_value(row) : (double)NAN;
-    if (!isfinite(printed))
-        return GNN_VALUE_NONE;
-    *out = printed;
-    return GNN_VALUE_KNOWN;
-}
-
 static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t series, const uint32_t *outside,
                                   double *out)
 {
@@ -422,8 +398,14 @@ static enum gnn_value_state value(const void *ctx, const char *metric, uint32_t 
     memcpy(at, outside, sizeof at);
     if (figure->has_variants)
         at[figure->axis_count - 1] = figure->variant;
-    if (gnn_metric_of_paper(metric))
-        return published_value(figure, metric + strlen(GNN_METRIC_PUBLISHED), series, at, out);
+    if (gnn_metric_of_paper(metric)) {
+        const uint32_t shown = find_shown(figure, metric + strlen(GNN_METRIC_PUBLISHED));
+        const struct gnn_published_row *const row = gnn_figure_published(figure, shown, series, at);
+        const double printed = row != NULL ? gnn_published_value(row) : (double)NAN; /* of a word (OOM), too */
+        if (isfinite(printed))
+            *out = printed;
+        return isfinite(printed) ? GNN_VALUE_KNOWN : GNN_VALUE_NONE;
+    }
     const struct gnn_figure_value found = gnn_figure_value_at(figure, metric, series, at);
     if (found.state == GNN_VALUE_KNOWN)
         *out = found.median;
