@@ -47,6 +47,20 @@ static void set_epoch_times(struct gnn_text_grid *grid, const struct gnn_run_rec
     gnn_text_grid_set(grid, 4, "%s", time_text(gnn_run_later_epoch_ns(run), text));
 }
 
+/* MRR of links, or accuracy of nodes and, with two classes, the ROC AUC. */
+static void set_quality(struct gnn_text_grid *grid, uint32_t column, const struct gnn_run_record *run)
+{
+    char text[TEXT_BYTES];
+    const double mrr = gnn_run_test_mrr(run), auc = gnn_run_test_roc_auc(run);
+    (void)pct_text(100.0 * gnn_run_test_accuracy(run), "2", text);
+    if (isfinite(mrr))
+        gnn_text_grid_set(grid, column, "MRR %.4f", mrr);
+    else if (isfinite(auc))
+        gnn_text_grid_set(grid, column, "%s, AUC %.4f", text, auc);
+    else
+        gnn_text_grid_set(grid, column, "%s", text);
+}
+
 /* shown: the numbers of the ratios that have a column. */
 static void set_run_row(struct gnn_text_grid *grid, const struct gnn_run_record *run, const uint32_t *shown)
 {
@@ -63,11 +77,7 @@ static void set_run_row(struct gnn_text_grid *grid, const struct gnn_run_record 
     gnn_text_grid_set(grid, 5, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
     gnn_text_grid_set(grid, 6, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
     gnn_text_grid_set(grid, 7, "%s", bytes_text(run->counters.peak_memory_bytes, text));
-    const double mrr = gnn_run_test_mrr(run);
-    if (isfinite(mrr))
-        gnn_text_grid_set(grid, 8, "MRR %.4f", mrr);
-    else
-        gnn_text_grid_set(grid, 8, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+    set_quality(grid, 8, run);
     for (uint32_t c = FIRST_RATIO; c < grid->columns; c++)
         gnn_text_grid_set(grid, c, "%s", pct_text(ratios[shown[c - FIRST_RATIO]].of(run), "2", text));
 }

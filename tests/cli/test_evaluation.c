@@ -74,11 +74,30 @@ static double number_of(const json_t *epoch, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* All nodes with the same vector have one score, so that of 16 pairs of validation nodes 1 is won and 6 are ties, of 15
+ * pairs of test nodes 6 and 7. F1 is 2 / 8 of both classes, and 6 / 9 and 4 / 7. */
+static void expect_qualities(const json_t *figures)
+{
+    static const struct {
+        const char *key;
+        double share;
+    } expected[] = {{"valid_roc_auc_millionths", (1 + 6 * 0.5) / 16},
+                    {"test_roc_auc_millionths", (6 + 7 * 0.5) / 15},
+                    {"valid_macro_f1_millionths", 2.0 / 8},
+                    {"test_macro_f1_millionths", (6.0 / 9 + 4.0 / 7) / 2}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const double found = number_of(figures, expected[i].key);
+        if (found != round(1e6 * expected[i].share))
+            fail_msg("%s is %g, by hand %g", expected[i].key, found, 1e6 * expected[i].share);
+    }
+}
+
 static void expect_accuracies(const json_t *epoch)
 {
     assert_true(number_of(epoch, "train_accuracy") == 1.0); /* without dropout: the rule was learned */
     assert_true(number_of(epoch, "valid_accuracy") == 2.0 / 8);
     assert_true(number_of(epoch, "test_accuracy") == 5.0 / 8);
+    expect_qualities(json_object_get(epoch, "figures"));
 }
 
 static void accuracies_are_those_of_their_splits(void **state)
@@ -112,11 +131,34 @@ static void without_an_evaluation_no_split_is_named(void **state)
     json_decref(run);
 }
 
+/* The test nodes' ROC AUC by hand, 0.6333, wherever an accuracy is shown; repetitions have a column. */
+static void reports_show_the_qualities(void **state)
+{
+    const char *const dir = *state;
+    static const struct {
+        const char *how, *shows;
+    } cases[] = {{"--runs --last 1", "62.50, AUC 0.6333"},
+                 {"--all", "ROC AUC"},
+                 {"--all --csv", "test_own_first,test_roc_auc,test_macro_f1"},
+                 {"--all --csv", ",0.633333,0.619048,"},
+                 {"--all --json", "test_roc_auc_millionths"},
+                 {"--all --html $PAGE && cat $PAGE", "<td class=\"n\">0.6333</td>"},
+                 {"--all --html $PAGE && cat $PAGE", "\"test_macro_f1\""}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const char *const parts[] = {cases[c].shows, NULL};
+        struct process_result r =
+            process_shell("PAGE=%s/page.html; %s report --db %s/runs.db %s", dir, process_program(), dir, cases[c].how);
+        process_expect_all(&r, 0, parts);
+        process_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accuracies_are_those_of_their_splits),
         cmocka_unit_test(each_epoch_has_the_same_splits),
+        cmocka_unit_test(reports_show_the_qualities),
         cmocka_unit_test(without_an_evaluation_no_split_is_named),
     };
     return cmocka_run_group_tests_name("evaluation", tests, data_set_up, data_tear_down);
