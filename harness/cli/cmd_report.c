@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* RUNS_MAX are the cells of all the papers' figures, and more; before ALL_MAX, of --all, memory ends. */
@@ -182,6 +183,9 @@ static enum gnn_status write_page(const struct report *r, const struct gnn_run_r
 {
     const char *const path = r->config.html;
     char beside[GNN_TEXT_MAX + 8];
+    struct stat found;
+    if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) /* rename would replace it */
+        return gnn_fail(err, GNN_EUSAGE, "--html %s: exists and is no file; name a file that may be replaced", path);
     (void)snprintf(beside, sizeof beside, "%s.new", path);
     FILE *const out = fopen(beside, "we");
     if (out == NULL)

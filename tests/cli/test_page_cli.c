@@ -177,6 +177,7 @@ static void wrong_usage(void **state)
     } cases[] = {
         {"--db $B --csv --json", 2, "one of --markdown"},
         {"--db $B --figures $D", 2, "add --html"},
+        {"--db $B --html $D/in-the-way", 2, "in-the-way: exists and is no file"},
         {"--db $B --html $D/no/page.html", 1, "No such file or directory; name a file in a folder you may write"},
         {"--db $B --html $D", 1, "Is a directory; name another file"},
         {"--db $B --html $D/full.html", 1, "cannot be written: No space left on device; free space or name another"},
@@ -204,9 +205,11 @@ static void wrong_usage(void **state)
     };
     process_write_file(p->place->dir, "empty", 0644, "%s", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        process_expect(process_shell("%s mkdir -p $D/bare; ln -sf /dev/full $D/full.html.new; $P report %s", p->shell,
-                                     cases[i].arguments),
-                       cases[i].exit_status, cases[i].message, cases[i].arguments);
+        process_expect(
+            process_shell(
+                "%s mkdir -p $D/bare; ln -sf /dev/full $D/full.html.new; ln -sf $D/x $D/in-the-way; $P report %s",
+                p->shell, cases[i].arguments),
+            cases[i].exit_status, cases[i].message, cases[i].arguments);
     struct process_result r = process_shell("%s ls $D | grep -c 'x.html'", p->shell);
     assert_string_equal(r.out, "0\n"); /* no half page */
     process_free(&r);
