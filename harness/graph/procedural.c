@@ -174,7 +174,7 @@ static inline uint32_t source_of(const struct gnn_procedural *g, const struct gn
     const uint32_t class = gnn_entry_class(&g->entry, list->class, edge);
     const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
     if (list->community_24bit > 0 && (gnn_mix64(bits) & 0xffffff) < list->community_24bit) {
-        const uint32_t train = gnn_reach_train_source(g->reach, list->index, class, list->degree, (uint32_t)bits);
+        const uint32_t train = gnn_reach_train_source(g->reach, list->index, class, (uint32_t)bits);
         if (train != GNN_NODE_NONE)
             return train;
     }

@@ -144,8 +144,8 @@ static inline uint32_t run_with_order(const struct reach_class *c, uint32_t orde
 
 /* ---- degrees ---- */
 
-/* Quantile of a member in the falling order of popularity, or in another order that has nothing to do with it. */
-static double rank_of(const struct gnn_reach *r, uint32_t index, bool popularity)
+/* Quantile of a member in the falling order of degrees. */
+static double degree_rank(const struct gnn_reach *r, uint32_t index)
 {
     const uint32_t class = gnn_reach_class(r, index), member = gnn_class_group(&r->groups, index);
     const struct reach_class *const c = &r->classes[class];
@@ -153,16 +153,10 @@ static double rank_of(const struct gnn_reach *r, uint32_t index, bool popularity
     const uint32_t run = run_of(c, member), place = member - run_start(c, run);
     const bool longer = is_longer(c, run);
     const uint32_t length = c->length + longer;
-    const uint64_t step = popularity ? c->step[longer] : c->other_step[longer];
-    const uint32_t rank = (uint32_t)((step * place + offset_of(r, class, run, !popularity, length)) % length);
-    return (rank + (order_of_run(c, run) + 0.5) / c->runs) / length;
-}
-
-/* Quantile of a member in the falling order of degrees. */
-static double degree_rank(const struct gnn_reach *r, uint32_t index)
-{
     const bool coupled = (gnn_splitmix64_at(r->degree_key, index) & 0xffffff) < r->coupled_24bit;
-    const double falling = rank_of(r, index, coupled);
+    const uint64_t step = coupled ? c->step[longer] : c->other_step[longer];
+    const uint32_t rank = (uint32_t)((step * place + offset_of(r, class, run, !coupled, length)) % length);
+    const double falling = (rank + (order_of_run(c, run) + 0.5) / c->runs) / length;
     return coupled && r->reversed ? 1 - falling : falling;
 }
 
@@ -237,9 +231,9 @@ uint32_t gnn_reach_community(const struct gnn_reach *r, uint32_t index)
     return r->community != NULL && split_place(r, index) < r->community_count ? r->community_24bit : 0;
 }
 
-uint32_t gnn_reach_train_source(const struct gnn_reach *r, uint32_t own, uint32_t class, uint32_t degree, uint32_t bits)
+uint32_t gnn_reach_train_source(const struct gnn_reach *r, uint32_t own, uint32_t class, uint32_t bits)
 {
-    return gnn_community_draw(r->community, class, draw_rank(r, degree, bits), own);
+    return gnn_community_draw(r->community, class, bits, own);
 }
 
 bool gnn_reach_is_mutual(const struct gnn_reach *r)
@@ -415,11 +409,10 @@ static enum gnn_status open_mutual(struct gnn_reach *r, const struct gnn_procedu
 static enum gnn_status gather_community(struct gnn_reach *r, struct gnn_err *err)
 {
     struct gnn_community_node *nodes;
-    GNN_NEW(nodes, (size_t)r->community_count + 1, err, "ranks of %" PRIu32 " training nodes", r->community_count);
+    GNN_NEW(nodes, (size_t)r->community_count + 1, err, "list of %" PRIu32 " training nodes", r->community_count);
     for (uint32_t i = 0; i < r->community_count; i++) {
         const uint32_t index = gnn_permute(r->split_key, r->count, i);
-        nodes[i] = (struct gnn_community_node){
-            .index = index, .class = gnn_reach_class(r, index), .rank = rank_of(r, index, true)};
+        nodes[i] = (struct gnn_community_node){.index = index, .class = gnn_reach_class(r, index)};
     }
     const enum gnn_status status = gnn_community_open(nodes, r->community_count, r->groups.count, &r->community, err);
     free(nodes);

@@ -55,9 +55,7 @@ uint32_t gnn_reach_mutual(const struct gnn_reach *reach, uint32_t index, uint32_
  * is the entry's position in the list; it spreads the list's entries over the runs. `bits` are 32 random bits. */
 uint32_t gnn_reach_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree, double place,
                           uint32_t bits);
-/* Returns a training node of the class other than `own`, drawn by the same law of popularity among training nodes.
- * Returns GNN_NODE_NONE if there is none. */
-uint32_t gnn_reach_train_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t degree,
-                                uint32_t bits);
+/* Returns a training node of the class other than `own`, or GNN_NODE_NONE if there is none. All are equally likely. */
+uint32_t gnn_reach_train_source(const struct gnn_reach *reach, uint32_t own, uint32_t class, uint32_t bits);
 
 #endif

@@ -259,9 +259,9 @@ static void golden_times(void **state)
         const char *workers, *compute, *digest;
         json_int_t wall_ns, device_read_ios;
     } cases[] = {
-        {"1", "cuda", "d4c3934b1ab5e32b", 16371769, 1582}, {"2", "cuda", "c8616aa98f0b78b2", 11858220, 1569},
-        {"1", "cpu", "d4c3934b1ab5e32b", 16435164, 1584},  {"2", "cpu", "c8616aa98f0b78b2", 11639391, 1534},
-        {"4", "cpu", "e16f2565ab8900d9", 9575703, 1522},
+        {"1", "cuda", "0811772de46a8999", 15850548, 1513}, {"2", "cuda", "3946dff533db7c4b", 11196180, 1436},
+        {"1", "cpu", "0811772de46a8999", 15887661, 1513},  {"2", "cpu", "3946dff533db7c4b", 10800166, 1386},
+        {"4", "cpu", "5f411f4cfc903b49", 8581273, 1396},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

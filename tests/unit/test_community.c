@@ -51,18 +51,6 @@ static void expect_near(double value, double wanted, double tolerance, const cha
         fail_msg("%s: %g, expected %g to within %g", what, value, wanted, tolerance);
 }
 
-static int falling(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Returns the share of (x + q)^-s below x, integrated. */
-static double law_share(double x, double s, double q)
-{
-    return (pow(x + q, 1 - s) - pow(q, 1 - s)) / (pow(1 + q, 1 - s) - pow(q, 1 - s));
-}
-
 /* Marks the training nodes. The caller frees the marks. */
 static bool *training_nodes(const struct gnn_procedural *graph, const struct gnn_procedural_config *config)
 {
@@ -106,8 +94,8 @@ static void test_training_nodes_name_each_other(void **state)
     }
 }
 
-/* Among the training nodes, the law of popularity is that of the whole set. */
-static void test_popularity_in_the_community(void **state)
+/* Each training node is drawn equally often for entries of its class, and never for its own list. */
+static void test_each_training_node_alike(void **state)
 {
     (void)state;
     struct gnn_procedural_config config = base;
@@ -115,59 +103,27 @@ static void test_popularity_in_the_community(void **state)
     struct gnn_procedural *const graph = open_graph(&config);
     struct gnn_reach *const reach = open_reach(&config);
     bool *const train = training_nodes(graph, &config);
-    const uint32_t count = gnn_reach_count(reach), draws = 100 * config.reach.train_count;
-    uint32_t *const drawn = calloc(count, sizeof *drawn);
-    struct gnn_rng rng = gnn_rng_at(11);
-    for (uint32_t i = 0; i < draws; i++) {
-        const uint32_t class = (uint32_t)gnn_rng_below(&rng, config.class_count);
-        const uint32_t index = gnn_reach_train_source(reach, GNN_NODE_NONE, class, 1, (uint32_t)gnn_rng_next(&rng));
-        assert_true(train[gnn_reach_node(reach, index)]);
-        assert_int_equal(gnn_reach_class(reach, index), class);
-        assert_int_not_equal(gnn_reach_train_source(reach, index, class, 1, (uint32_t)gnn_rng_next(&rng)), index);
-        drawn[index]++;
-    }
-    qsort(drawn, count, sizeof *drawn, falling);
-    static const double parts[] = {0.05, 0.1, 0.5};
-    uint64_t sum = 0;
-    uint32_t at = 0;
-    for (int i = 0; i < 3; i++) {
-        for (; at < parts[i] * config.reach.train_count; at++)
-            sum += drawn[at];
-        expect_near((double)sum / draws, law_share(parts[i], 1.3, 0.002), 0.02, "share of the most popular");
-    }
-    free(drawn);
-    free(train);
-    gnn_reach_close(reach);
-    gnn_procedural_close(graph);
-}
-
-/* The members that the set's other lists name most often are those that training lists name most often. */
-static void test_popular_in_both(void **state)
-{
-    (void)state;
-    struct gnn_procedural_config config = base;
-    config.reach.train_share = 0.24;
-    struct gnn_procedural *const graph = open_graph(&config);
-    struct gnn_reach *const reach = open_reach(&config);
-    bool *const train = training_nodes(graph, &config);
+    enum { DRAWS = 400 }; /* for a training node */
     const uint32_t count = gnn_reach_count(reach);
-    uint32_t *const drawn = calloc(2 * (size_t)count, sizeof *drawn);
-    struct gnn_rng rng = gnn_rng_at(12);
-    for (uint32_t i = 0; i < 100 * count; i++) {
-        const uint32_t class = (uint32_t)gnn_rng_below(&rng, config.class_count), bits = (uint32_t)gnn_rng_next(&rng);
-        drawn[gnn_reach_source(reach, GNN_NODE_NONE, class, 1, gnn_rng_unit(&rng), bits)]++;
-        drawn[count + gnn_reach_train_source(reach, GNN_NODE_NONE, class, 1, bits)]++;
-    }
-    double of_popular = 0, of_all = 0, popular = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!train[gnn_reach_node(reach, i)])
-            continue;
-        popular += drawn[i] > 300;
-        of_popular += drawn[i] > 300 ? drawn[count + i] : 0;
-        of_all += drawn[count + i];
-    }
-    assert_true(popular > 50 && popular < 0.1 * config.reach.train_count);
-    assert_true(of_popular > 0.5 * of_all);
+    uint32_t *const drawn = calloc(count, sizeof *drawn), of_class[20] = {0};
+    struct gnn_rng rng = gnn_rng_at(11);
+    for (uint32_t i = 0; i < count; i++)
+        of_class[gnn_reach_class(reach, i)] += train[gnn_reach_node(reach, i)];
+    for (uint32_t class = 0; class < config.class_count; class ++)
+        for (uint32_t i = 0; i < DRAWS * of_class[class]; i++) {
+            const uint32_t bits = (uint32_t)gnn_rng_next(&rng);
+            const uint32_t index = gnn_reach_train_source(reach, GNN_NODE_NONE, class, bits);
+            const uint32_t other = gnn_reach_train_source(reach, index, class, bits);
+            assert_int_equal(gnn_reach_class(reach, index), class);
+            assert_int_equal(gnn_reach_class(reach, other), class);
+            assert_int_not_equal(other, index);
+            assert_true(train[gnn_reach_node(reach, index)]);
+            assert_true(train[gnn_reach_node(reach, other)]);
+            drawn[index]++;
+        }
+    for (uint32_t i = 0; i < count; i++)
+        if (train[gnn_reach_node(reach, i)])
+            expect_near(drawn[i], DRAWS, 5 * sqrt(DRAWS), "draws of a training node");
     free(drawn);
     free(train);
     gnn_reach_close(reach);
@@ -196,8 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_training_nodes_name_each_other),
-        cmocka_unit_test(test_popularity_in_the_community),
-        cmocka_unit_test(test_popular_in_both),
+        cmocka_unit_test(test_each_training_node_alike),
         cmocka_unit_test(test_classes_without_training_nodes),
     };
     return cmocka_run_group_tests_name("community", tests, NULL, NULL);

@@ -86,13 +86,13 @@ static void test_every_entry_as_ever(void **state)
         uint32_t divisor;
         const char *checksum;
     } golden[] = {
-        {"papers100m", 30000, "41cc1cf94d3d42d9c78234f776d306c6"},
+        {"papers100m", 30000, "98e670062a1163c529aaf6f8d49f0a7b"},
         {"papers100m-sym", 30000, "3c400e7da834450ea6162c1fb4b87fcf"},
         {"twitter", 20000, "f28d63bc84ad5c4a8edb7257fb01f178"},
         {"friendster", 30000, "1aee3370e9e408e97ce5bce510cdaf01"},
         {"friendster-sym", 30000, "b858d90685dd124475576a2e0a2b064a"},
         {"friendster-agnes", 30000, "b41f118dc44701a19d153da0d0e53113"},
-        {"mag240m-cites", 30000, "96a2bf715a8590f3ea83394f96bf0b72"},
+        {"mag240m-cites", 30000, "96e0f4ddf7afacb5229f6519f509d134"},
         {"mag240m", 50000, "4a217068bf1c541253124c12e0fae48d"},
         {"igb-medium", 3000, "e57b82bef365c154af5fb5ed3ed79974"},
         {"igb260m", 50000, "69ad0c00c4ea0cfaafcb3120236db829"},
@@ -268,10 +268,13 @@ static void test_graph_of_an_earlier_version(void **state)
     struct gnn_meta meta;
     struct gnn_generate_options options = defaults(4);
     (void)snprintf(options.order, sizeof options.order, "even");
+    options.train_share = 0;
+    options.list_mean = 13;
+    options.popularity = 1.31;
     must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_null(param_of(dir, "order", &meta));
     assert_string_equal(param_of(dir, "spread", &meta), "1");
-    assert_string_equal(gnn_dataset_lacks_since(&meta), "the order of node IDs");
+    assert_string_equal(gnn_dataset_lacks_since(&meta), "the order of node IDs and the community of training nodes");
     options = defaults(4);
     assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "papers100m of an earlier version, without the order of node IDs"));
@@ -284,6 +287,7 @@ static void test_graph_of_an_earlier_version(void **state)
 
     must(generate(data_path(dir, *state, "e"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_null(param_of(dir, "spread", &meta));
+    assert_string_equal(param_of(dir, "train_share", &meta), "0.24");
     assert_string_equal(param_of(dir, "order", &meta), "0.133:0.03+0.417:0.25+0.16:0.12+0.116:0.15+0.174:0.45");
     assert_null(gnn_dataset_lacks_since(&meta));
     must(gnn_prepare_widths(&(struct gnn_added_widths){.dim = 6}, &job, &err), &err);
@@ -307,7 +311,7 @@ static void test_filled_order(void **state)
 /* A community is recorded only if there is one, and graphs with and without it are not taken for each other. */
 static void test_community_is_recorded(void **state)
 {
-    static const double shares[] = {0, 0.3};
+    static const double shares[] = {0, 0.24};
     for (size_t i = 0; i < 2; i++) {
         char dir[DATA_PATH], name[32];
         struct gnn_err err;
@@ -319,12 +323,12 @@ static void test_community_is_recorded(void **state)
         must(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
         const char *const recorded = param_of(dir, "train_share", &meta);
         assert_true((recorded == NULL) == (i == 0));
-        assert_true(recorded == NULL || strcmp(recorded, "0.3") == 0);
+        assert_true(recorded == NULL || strcmp(recorded, "0.24") == 0);
         must(gnn_prepare_widths(&(struct gnn_added_widths){.dim = 6}, &job, &err), &err);
         must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         options.train_share = shares[1 - i];
         assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
-        assert_non_null(strstr(err.message, i == 0 ? "train_share unknown, not 0.3" : "train_share 0.3, not 0:"));
+        assert_non_null(strstr(err.message, i == 0 ? "train_share unknown, not 0.24" : "train_share 0.24, not 0:"));
     }
 }
 
