@@ -57,7 +57,7 @@ for arch in "${archs[@]}"; do
     uses "$dir/$arch/said" >"$dir/$arch/uses"
     loads "$arch" >"$dir/$arch/loads"
     over "$dir/$arch/uses" "$dir/$arch/loads" >>"$dir/over"
-    [ ! -s "$dir/over" ] && [ "$(wc -l <"$dir/$arch/uses")" -eq "$(grep -h '^\.visible \.entry' "$build"/ptx/*.ptx | wc -l)" ]
+    [ ! -s "$dir/over" ] && [ "$(wc -l <"$dir/$arch/uses")" -eq "$(cat "$build"/ptx/*.ptx | grep -c '^\.visible \.entry')" ]
     verdict "the code for sm_$arch keeps its limits" $?
 done
 
