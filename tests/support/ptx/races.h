@@ -27,8 +27,8 @@ bool ptx_byte_read(struct ptx_byte *byte, const struct ptx_moment *now, struct p
 struct ptx_shadow;
 GNN_MUST_CHECK enum gnn_status ptx_shadow_open(struct ptx_shadow **out, struct gnn_err *err);
 void ptx_shadow_close(struct ptx_shadow *s); /* accepts NULL */
-/* Returns the past of the `bytes` bytes at an address that is a multiple of `bytes`, at most 16, or NULL if memory runs
- * out. */
+/* Returns the past of the byte at an address, followed by those of the bytes up to the next multiple of 16, or NULL if
+ * memory runs out. */
 struct ptx_byte *ptx_shadow_at(struct ptx_shadow *s, uint64_t address);
 
 #endif
