@@ -291,22 +291,22 @@ static void test_bad_configs(void **state)
         const char *word; /* the message names the option */
         struct gnn_model_config config;
     } cases[] = {
-/* kind, layers, in_dim, hidden, heads, classes, dropout, lr, weight_decay, gat_width_total */
+/* kind, layers, in_dim, hidden, heads, classes, dropout, lr, weight_decay, gat_width_total, gcn_norm, ... */
 #define GAT GNN_MODEL_GAT
-        {"layers 0", {GAT, 0, 8, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"layers 9", {GAT, 9, 8, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"dimension 0", {GAT, 3, 0, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"dimension 16385", {GAT, 3, 16385, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"hidden width 0", {GAT, 3, 8, 0, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"classes 0", {GAT, 3, 8, 8, 4, 0, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"heads 0", {GAT, 3, 8, 8, 0, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"multiple of 3 heads", {GAT, 3, 8, 8, 3, 3, 0, 0, 0, true, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"4 heads of 5000", {GAT, 3, 8, 5000, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"dropout 1", {GAT, 3, 8, 8, 4, 3, 1, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"dropout -0.1", {GAT, 3, 8, 8, 4, 3, -0.1, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"rate -1", {GAT, 3, 8, 8, 4, 3, 0, -1, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"decay -1", {GAT, 3, 8, 8, 4, 3, 0, 0, -1, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
-        {"kind 3", {GNN_MODEL_KINDS, 3, 8, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, 0, 0, 0}},
+        {"layers 0", {GAT, 0, 8, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"layers 9", {GAT, 9, 8, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"dimension 0", {GAT, 3, 0, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"dimension 16385", {GAT, 3, 16385, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"hidden width 0", {GAT, 3, 8, 0, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"classes 0", {GAT, 3, 8, 8, 4, 0, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"heads 0", {GAT, 3, 8, 8, 0, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"multiple of 3 heads", {GAT, 3, 8, 8, 3, 3, 0, 0, 0, true, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"4 heads of 5000", {GAT, 3, 8, 5000, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"dropout 1", {GAT, 3, 8, 8, 4, 3, 1, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"dropout -0.1", {GAT, 3, 8, 8, 4, 3, -0.1, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"rate -1", {GAT, 3, 8, 8, 4, 3, 0, -1, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"decay -1", {GAT, 3, 8, 8, 4, 3, 0, 0, -1, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
+        {"kind 3", {GNN_MODEL_KINDS, 3, 8, 8, 4, 3, 0, 0, 0, false, GNN_GCN_NORM_RELEASED, false, 0, 0, 0}},
 #undef GAT
     };
     struct toy_memory memory = {0};
