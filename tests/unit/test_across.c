@@ -46,6 +46,7 @@ static void mistakes_are_named(void **state)
         {CELLS ABOUT "y = epoch_s\nx = dim\norder = memory\n", "order: \"memory\" is none of series, x,"},
         {CELLS ABOUT "y = epoch_s\nx = dim\norder = dim, \n", "order: \"\" is none of"},
         {CELLS ABOUT "y = epoch_s\nx = dim\norder = dim down\n", "order: dim \"down\": expected asc or desc"},
+        {CELLS ABOUT "y = epoch_s\nx = dim\norder = dim desc asc\n", "order: dim \"desc\": expected asc or desc"},
         {CELLS ABOUT "y = epoch_s\nx = dim\nover = memory\n",
          "over = memory: expected a key of the configurations, but"},
         {CELLS ABOUT "y = epoch_s\nx = dim\nover = dim\n",

@@ -210,7 +210,7 @@ static void published_values_are_read_and_found(void **state)
     char *path = figure_file(*state, "p.csv",
                              PUBLISHED_HEADING
                              "f,S,GPU,Papers100M,GraphSAGE,\"dim=128;memory=32GB;fanout=10,10\",t,16.9,x,,exact,\"a "
-                             "\"\"b\"\"\"\nf,S,,,,memory=10%,t,OOM,x,,exact,c\n");
+                             "\"\"b\"\"\"\nf,S,,,,memory=10%;part=8B,t,OOM,x,,exact,c\n");
     must(gnn_published_open(path, &published, &err), &err);
     assert_int_equal(published.count, 2);
     assert_float_equal(gnn_published_value(&published.rows[0]), 16.9, 0);
@@ -222,6 +222,8 @@ static void published_values_are_read_and_found(void **state)
     assert_string_equal(value, "10,10");
     assert_true(gnn_published_parameter(&published.rows[1], "memory", value, sizeof value));
     assert_string_equal(value, "10");
+    assert_true(gnn_published_parameter(&published.rows[1], "part", value, sizeof value));
+    assert_string_equal(value, "8B");
     assert_false(gnn_published_parameter(&published.rows[1], "dim", value, sizeof value));
     assert_true(gnn_published_same_name("GraphSAGE", "sage"));
     assert_true(gnn_published_same_name("Papers100M", "papers100m-sym"));

@@ -83,6 +83,7 @@ static void each_form_says_what_it_says(void **state)
     } cases[] = {
         {"time[A, memory=8G, graph=small] = 8", GNN_HOLDS, 1, 1},
         {"time[A, memory=8G, graph=small] = 8.1", GNN_HOLDS_NOT, 1, 0},
+        {"((((((((((((((((1)))))))))))))))) = 1", GNN_HOLDS, 1, 1}, /* as deep as it goes */
         {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 2.4", GNN_HOLDS, 1, 1},
         {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 1.6", GNN_HOLDS, 1, 1},
         {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 2.51", GNN_HOLDS_NOT, 1, 0},
@@ -335,7 +336,7 @@ static void what_is_none_is_refused(void **state)
         {"mean(1, 2) = 1.5", "expected )"},
         {"time@0[A] < 3", "no metric \"time@0\""},
         {"-(2 - 5) = 3", "expected a number"},
-        {"((((((((((((((((((1)))))))))))))))))) = 1", "too deep"},
+        {"(((((((((((((((((1))))))))))))))))) = 1", "too deep"},
         {"1 < 2 < 3 < 4 < 5 < 6 < 7 < 8 < 9", "expected the end"},
         {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1 = 1", "too long"},
     };
