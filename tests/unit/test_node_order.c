@@ -181,6 +181,21 @@ static void test_scale_1(void **state)
     }
 }
 
+/* Full pieces have an ID for each member, whichever way their shares are rounded. */
+static void test_full_pieces(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 100; nodes < 1100; nodes++) {
+        uint32_t members;
+        const struct gnn_places places = open_places("0.057:0.3+0.81:0+0.133:0.7", nodes, &members);
+        for (uint32_t i = 0; i < places.count; i++)
+            assert_true(places.piece[i + 1].member - places.piece[i].member <=
+                        places.piece[i + 1].node - places.piece[i].node);
+        for (uint32_t member = 0; member < members; member++)
+            assert_int_equal(gnn_places_interval(&places, gnn_places_node(&places, member)), member);
+    }
+}
+
 /* Without pieces, member i is at a hashed place in interval i of as many equal ones, whatever the order's code does. */
 static void test_even(void **state)
 {
@@ -202,7 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),      cmocka_unit_test(test_wrong_text), cmocka_unit_test(test_filled),
         cmocka_unit_test(test_too_dense), cmocka_unit_test(test_inverse),    cmocka_unit_test(test_density),
-        cmocka_unit_test(test_scale_1),   cmocka_unit_test(test_even),
+        cmocka_unit_test(test_scale_1),   cmocka_unit_test(test_even),       cmocka_unit_test(test_full_pieces),
     };
     return cmocka_run_group_tests_name("node_order", tests, NULL, NULL);
 }
