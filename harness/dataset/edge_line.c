@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct field {
     const char *start;
@@ -35,13 +34,14 @@ static const char *skip_blanks(const char *at)
 static const char *take_field(const char *at, struct field *out)
 {
     at = skip_blanks(at);
-    const bool quoted = *at == '"';
+    const char quote = *at == '"' || *at == '\'' ? *at : '\0';
+    const bool quoted = quote != '\0';
     at += quoted;
     out->start = at;
-    while (*at != '\0' && (quoted ? *at != '"' : !is_blank(*at) && !is_separator(*at)))
+    while (*at != '\0' && (quoted ? *at != quote : !is_blank(*at) && !is_separator(*at)))
         at++;
     out->length = (size_t)(at - out->start);
-    at = skip_blanks(at + (quoted && *at == '"'));
+    at = skip_blanks(at + (quoted && *at == quote));
     return is_separator(*at) ? skip_blanks(at + 1) : at;
 }
 
@@ -212,39 +212,75 @@ void gnn_edge_comment(const char *line, struct gnn_edge_facts *facts)
 
 /* ---- headings ---- */
 
-static bool field_is(const struct field *field, const char *const *list)
+/* Writes the letters and digits of a name in lower case, without the words that say that it is a node's. */
+static void plain_name(const struct field *field, char name[WORD_BYTES])
 {
-    for (; *list != NULL; list++)
-        if (strlen(*list) == field->length && strncasecmp(field->start, *list, field->length) == 0)
-            return true;
-    return false;
+    static const char *const words[] = {"id", "node", "vertex", "index", "idx", "name", "key", "user"};
+    size_t used = 0;
+    for (size_t i = 0; i < field->length && used + 1 < WORD_BYTES; i++)
+        if (isalnum((unsigned char)field->start[i]))
+            name[used++] = (char)tolower((unsigned char)field->start[i]);
+    name[used] = '\0';
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        const size_t length = strlen(words[w]);
+        if (used <= length)
+            continue;
+        if (strcmp(name + used - length, words[w]) == 0)
+            name[used -= length] = '\0';
+        else if (strncmp(name, words[w], length) == 0)
+            memmove(name, name + length, (used -= length) + 1);
+        else
+            continue;
+        w = (size_t)-1; /* again from the first word */
+    }
+}
+
+bool gnn_edge_names(const char *line, uint32_t columns[2], uint32_t *count)
+{
+    static const char *const sources[] = {"source", "src",      "from",   "start",  "u", "head",
+                                          "citing", "follower", "sender", "origin", NULL};
+    static const char *const targets[] = {"target", "dst",      "to",       "end",  "v",           "tail",
+                                          "cited",  "followee", "receiver", "dest", "destination", NULL};
+    static const char *const firsts[] = {"1", "a", NULL}, *const seconds[] = {"2", "b", NULL};
+    char name[WORD_BYTES];
+    columns[0] = columns[1] = UINT32_MAX;
+    *count = 0;
+    for (const char *at = skip_blanks(line); *at != '\0' && *count < GNN_EDGE_COLUMNS_MAX; ++*count) {
+        struct field field;
+        at = take_field(at, &field);
+        plain_name(&field, name);
+        const bool longer = field.length > strlen(name); /* node_a, not a */
+        if (columns[0] == UINT32_MAX && (is_among(name, sources) || (longer && is_among(name, firsts))))
+            columns[0] = *count;
+        else if (columns[1] == UINT32_MAX && (is_among(name, targets) || (longer && is_among(name, seconds))))
+            columns[1] = *count;
+    }
+    return columns[0] != UINT32_MAX && columns[1] != UINT32_MAX;
+}
+
+uint32_t gnn_edge_fields(const char *line)
+{
+    uint32_t count = 0;
+    struct field field;
+    for (const char *at = skip_blanks(line); *at != '\0' && count < GNN_EDGE_COLUMNS_MAX; count++)
+        at = take_field(at, &field);
+    return count;
 }
 
 bool gnn_edge_heading(const char *line, uint32_t columns[2])
 {
-    static const char *const sources[] = {"source",    "src",        "src_id", "source_id", "from", "from_id",
-                                          "start",     "u",          "node1",  "node_1",    "id1",  "id_1",
-                                          ":start_id", "fromnodeid", "citing", NULL};
-    static const char *const targets[] = {"target",      "dst",     "dst_id",   "target_id", "to",     "to_id",
-                                          "destination", "end",     "v",        "node2",     "node_2", "id2",
-                                          "id_2",        ":end_id", "tonodeid", "cited",     NULL};
-    uint32_t count = 0, named[2] = {UINT32_MAX, UINT32_MAX};
-    bool unnamed = false;
-    for (const char *at = skip_blanks(line); *at != '\0' && count < GNN_EDGE_COLUMNS_MAX; count++) {
-        struct field field;
-        at = take_field(at, &field);
-        if (count == 0 && field.length > 0 && !isalpha((unsigned char)field.start[0]) && field.start[0] != ':' &&
-            field.start[0] != '_')
-            return false;
-        unnamed = unnamed || (count == 0 && field.length == 0);
-        if (named[0] == UINT32_MAX && field_is(&field, sources))
-            named[0] = count;
-        else if (named[1] == UINT32_MAX && field_is(&field, targets))
-            named[1] = count;
-    }
-    const bool both = named[0] != UINT32_MAX && named[1] != UINT32_MAX;
-    columns[0] = both ? named[0] : unnamed;
-    columns[1] = both ? named[1] : columns[0] + 1;
+    static const char *const numbers[] = {"", "id", "index", "idx", "edge", "row", NULL};
+    struct field field;
+    uint32_t count;
+    char name[WORD_BYTES];
+    (void)take_field(line, &field);
+    if (field.length > 0 && !isalpha((unsigned char)field.start[0]) && field.start[0] != ':' && field.start[0] != '_')
+        return false;
+    if (gnn_edge_names(line, columns, &count))
+        return true;
+    plain_name(&field, name);
+    columns[0] = field.length == 0 || (count > 2 && is_among(name, numbers));
+    columns[1] = columns[0] + 1;
     return count > columns[1];
 }
 

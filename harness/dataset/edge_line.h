@@ -40,8 +40,14 @@ enum gnn_edge_kind gnn_edge_parse(const char *line, const uint32_t columns[2], s
 void gnn_edge_comment(const char *line, struct gnn_edge_facts *facts);
 
 /* Returns whether the line can be a heading: its first field is empty or a word. Sets the columns to those with names
- * such as source and target, else to the first two that follow an empty name. */
+ * such as source and target, else to the first two. Before two others, a first name that is empty or id is skipped. */
 bool gnn_edge_heading(const char *line, uint32_t columns[2]);
+
+/* Returns whether a line names the columns of both node IDs, such as source and target in any spelling. Sets the
+ * columns, and the number of names. */
+bool gnn_edge_names(const char *line, uint32_t columns[2], uint32_t *count);
+/* Returns the number of fields of a line. */
+uint32_t gnn_edge_fields(const char *line);
 
 /* Parses the first line of a Matrix Market file. Returns false for any other line. *why is then the reason
  * if it is a matrix of another form, else NULL. */

@@ -2,6 +2,7 @@
 #include "harness/dataset/edge_text.h"
 
 #include "harness/base/plain_text.h"
+#include "harness/dataset/edge_remedy.h"
 #include "harness/dataset/input_kind.h"
 
 #include <assert.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { PIPE_BYTES = GNN_OUTPUT_PATH + 128 };
 
@@ -49,11 +51,17 @@ static enum gnn_status fail_line(const struct gnn_edge_text *t, const char *why,
 /* A line with another number of columns than the first pair. */
 static enum gnn_status fail_columns(const struct gnn_edge_text *t, uint32_t extra, struct gnn_err *err)
 {
-    char pipe[PIPE_BYTES], lists[PIPE_BYTES], remedy[3 * PIPE_BYTES], first[PIPE_BYTES + 80] = "", command[64];
+    char pipe[PIPE_BYTES], lists[PIPE_BYTES], remedy[4 * PIPE_BYTES], first[2 * PIPE_BYTES + 80] = "", command[64];
+    if (gnn_edge_is_metis(t->input->path)) {
+        (void)snprintf(remedy, sizeof remedy, "; for METIS's lists of neighbours, use --from %s",
+                       gnn_input_pipe(t->input->path, gnn_edge_metis, pipe, sizeof pipe));
+        return fail_line(t, "not the columns of the first edge", remedy, err);
+    }
     (void)snprintf(command, sizeof command, "tail -n +%" PRIu64, t->first_line + 1);
-    if (t->lines == 2 && t->heading_line == 0)
-        (void)snprintf(first, sizeof first, " If that line states counts, use --from %s.",
-                       gnn_input_pipe(t->input->path, command, pipe, sizeof pipe));
+    if (t->lines == 2 && t->heading_line == 0 && t->extra <= 1)
+        (void)snprintf(first, sizeof first, " If that line states counts, use --from %s. For METIS, use --from %s.",
+                       gnn_input_pipe(t->input->path, command, pipe, sizeof pipe),
+                       gnn_input_pipe(t->input->path, gnn_edge_metis, lists, sizeof lists));
     (void)snprintf(
         remedy, sizeof remedy,
         "; %" PRIu32 " columns, and line %" PRIu64 " has %" PRIu32 ".%s For lists of neighbours, use --from %s",
@@ -62,56 +70,10 @@ static enum gnn_status fail_columns(const struct gnn_edge_text *t, uint32_t extr
     return fail_line(t, "not the columns of the first edge", remedy, err);
 }
 
-/* Formats of graphs in text that have other lines than pairs. */
-static const struct {
-    const char *start, *way, *command; /* of the first line; command: writes pairs if the path follows it, or NULL */
-} foreign[] = {
-    {"c ", "lines of DIMACS", "awk '$1 == \"a\" || $1 == \"e\" {print $2 - 1, $3 - 1}'"},
-    {"p ", "lines of DIMACS", "awk '$1 == \"a\" || $1 == \"e\" {print $2 - 1, $3 - 1}'"},
-    {"<?xml", "XML such as GraphML; networkx.write_edgelist(networkx.read_graphml(FILE), 'edges.txt', data=False)",
-     NULL},
-    {"<gexf", "GEXF; networkx.write_edgelist(networkx.read_gexf(FILE), 'edges.txt', data=False)", NULL},
-    {"graph", "GML; networkx.write_edgelist(networkx.read_gml(FILE), 'edges.txt', data=False)", NULL},
-    {"Creator", "GML; networkx.write_edgelist(networkx.read_gml(FILE), 'edges.txt', data=False)", NULL},
-    {"*", "Pajek's format; networkx.write_edgelist(networkx.read_pajek(FILE), 'edges.txt', data=False)", NULL},
-    {"{", "JSON; write its edges as two numbers per line", NULL},
-    {"[", "JSON; write its edges as two numbers per line", NULL},
-    {"AdjacencyGraph", "a graph of PBBS or Ligra; write its edges as two numbers per line", NULL},
-};
-
-static const char number_names[] =
-    "awk -F '[ \\t,;|]+' '!/^[#%]/ {for (i = 1; i < 3; i++) if (!($i in n)) n[$i] = c++; "
-    "print n[$1], n[$2]}'";
-
-/* Writes the way to read a file whose line `at` is no pair. */
-static void suggest(const struct gnn_edge_text *t, const char *line, uint64_t at, char *remedy, size_t remedy_bytes)
-{
-    char pipe[2 * PIPE_BYTES], command[64];
-    const char *const path = t->input->path;
-    remedy[0] = '\0';
-    for (size_t i = 0; t->lines == 0 && i < sizeof foreign / sizeof *foreign; i++) {
-        if (strncmp(line, foreign[i].start, strlen(foreign[i].start)) != 0)
-            continue;
-        if (foreign[i].command == NULL)
-            (void)snprintf(remedy, remedy_bytes, "; the file seems to be %s", foreign[i].way);
-        else
-            (void)snprintf(remedy, remedy_bytes, "; the file seems to have %s: use --from %s", foreign[i].way,
-                           gnn_input_pipe(path, foreign[i].command, pipe, sizeof pipe));
-        return;
-    }
-    (void)snprintf(command, sizeof command, "tail -n +%" PRIu64, at + 1);
-    if (strspn(line, " \t0123456789") == strlen(line) && t->lines == 0)
-        (void)snprintf(remedy, remedy_bytes, "; if it is a count, --from %s begins behind it",
-                       gnn_input_pipe(path, command, pipe, sizeof pipe));
-    else if (strpbrk(line, " \t,;|") != NULL)
-        (void)snprintf(remedy, remedy_bytes, "; if the IDs are names, --from %s numbers them",
-                       gnn_input_pipe(path, number_names, pipe, sizeof pipe));
-}
-
 static enum gnn_status fail_pair(const struct gnn_edge_text *t, const char *why, struct gnn_err *err)
 {
-    char remedy[3 * PIPE_BYTES] = "";
-    suggest(t, t->line, t->input->line, remedy, sizeof remedy);
+    char remedy[GNN_EDGE_REMEDY_BYTES];
+    gnn_edge_remedy(t, t->line, t->input->line, strstr(why, "above") != NULL, remedy);
     return fail_line(t, why, remedy, err);
 }
 
@@ -184,6 +146,8 @@ static enum gnn_status check_extra(struct gnn_edge_text *t, struct gnn_err *err)
         t->extra = pair->extra;
         t->first_line = t->input->line;
     }
+    t->facts.undirected = t->facts.undirected ||
+                          (pair->words != NULL && strncasecmp(pair->words, "undirected", strlen("undirected")) == 0);
     if (t->ignore_columns || t->facts.matrix)
         return GNN_OK;
     if (pair->extra != t->extra)
@@ -207,6 +171,8 @@ static bool take_heading(struct gnn_edge_text *t, const char *why)
 {
     if (t->lines > 0 || t->heading_line > 0 || t->facts.matrix || !gnn_edge_heading(t->line, t->columns))
         return false;
+    uint32_t named[2], count;
+    t->heading_named = gnn_edge_names(t->line, named, &count);
     t->heading_line = t->input->line;
     t->heading_why = why;
     (void)snprintf(t->heading, sizeof t->heading, "%.60s", t->line);
@@ -216,8 +182,8 @@ static bool take_heading(struct gnn_edge_text *t, const char *why)
 /* A heading without an edge below it was a line of another format. */
 static enum gnn_status fail_heading(const struct gnn_edge_text *t, struct gnn_err *err)
 {
-    char remedy[3 * PIPE_BYTES] = "";
-    suggest(t, t->heading, t->heading_line, remedy, sizeof remedy);
+    char remedy[GNN_EDGE_REMEDY_BYTES];
+    gnn_edge_remedy(t, t->heading, t->heading_line, false, remedy);
     return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": %s: '%s'%s", t->input->path, t->heading_line, t->heading_why,
                     t->heading, remedy);
 }
@@ -234,11 +200,30 @@ static enum gnn_status check_end(const struct gnn_edge_text *t, struct gnn_err *
     return GNN_OK;
 }
 
+/* A comment with a name for each column chooses those of the node IDs. */
+static void take_names(struct gnn_edge_text *t)
+{
+    uint32_t columns[2], count;
+    const char *const line = t->line + strspn(t->line, " \t#%");
+    if (line != t->line && gnn_edge_names(line, columns, &count)) {
+        memcpy(t->comment_columns, columns, sizeof columns);
+        t->comment_count = count;
+        return;
+    }
+    if (t->comment_count == 0 || line != t->line || line[0] == '\0')
+        return;
+    if (gnn_edge_fields(line) == t->comment_count)
+        memcpy(t->columns, t->comment_columns, sizeof t->columns);
+    t->comment_count = 0;
+}
+
 /* Uses a line of data. *found: it is a pair. */
 static enum gnn_status take_line(struct gnn_edge_text *t, bool *found, struct gnn_err *err)
 {
     const char *why = "";
     *found = false;
+    if (t->lines == 0 && t->heading_line == 0 && !t->facts.matrix)
+        take_names(t);
     switch (gnn_edge_parse(t->line, t->columns, &t->pair, &why)) {
     case GNN_EDGE_SKIP:
         if (t->lines == 0 && !t->facts.matrix)

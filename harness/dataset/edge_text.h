@@ -11,15 +11,17 @@
 struct gnn_edge_text {
     struct gnn_input *input;
     struct gnn_edge_facts facts;
-    bool ignore_columns;   /* further columns may hold anything */
-    uint32_t columns[2];   /* of the two node IDs */
-    uint32_t extra;        /* further columns of the first pair */
-    uint64_t first_line;   /* of the first pair */
-    uint64_t heading_line; /* 0: the columns have no heading */
-    uint64_t lines;        /* pairs read; a symmetric entry is one */
-    bool unended;          /* at the end: the last line has no line end */
-    bool size_known;       /* Matrix Market: the size line was read */
-    bool reverse;          /* Matrix Market: the last pair comes next in the other direction */
+    bool ignore_columns;                        /* further columns may hold anything */
+    uint32_t columns[2];                        /* of the two node IDs */
+    uint32_t extra;                             /* further columns of the first pair */
+    uint64_t first_line;                        /* of the first pair */
+    uint64_t heading_line;                      /* 0: the columns have no heading */
+    bool heading_named;                         /* it names both node IDs */
+    uint32_t comment_columns[2], comment_count; /* of the names in a comment; 0: no such comment */
+    uint64_t lines;                             /* pairs read; a symmetric entry is one */
+    bool unended;                               /* at the end: the last line has no line end */
+    bool size_known;                            /* Matrix Market: the size line was read */
+    bool reverse;                               /* Matrix Market: the last pair comes next in the other direction */
     struct gnn_edge_line pair;
     const char *heading_why;
     char heading[64]; /* start of the heading, for a message */

@@ -90,6 +90,14 @@ static void test_headings(void **state)
         {"1 2", false, {0, 1}},
         {"-1 2", false, {0, 1}},
         {"idx,src,dst,w", true, {1, 2}},
+        {"dst_node,src_node", true, {1, 0}},
+        {"toNodeId\tfromNodeId", true, {1, 0}},
+        {"weight;source_id;targetNode", true, {1, 2}},
+        {"edge_id,p,q", true, {1, 2}},
+        {"id,p", true, {0, 1}},
+        {"node_b,node_a", true, {1, 0}},
+        {"b,a", true, {0, 1}},
+        {"'source','target'", true, {0, 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint32_t columns[2];
@@ -177,9 +185,9 @@ static void test_files(void **state)
         {"g.txt", "a b\n", "g.txt:1: not two node IDs: 'a b'", false},
         {"g.txt", "a b\nc d\n", "g.txt:1: not two node IDs: 'a b'", false},
         {"g.txt", "1 2\nc d\n", "g.txt:2: not two node IDs: 'c d'", false},
-        {"g.txt", "<?xml version='1.0'?>\n", "the file seems to be XML such as GraphML; networkx", false},
+        {"g.txt", "<?xml version='1.0'?>\n", "the file seems to be XML such as GraphML: python3 -c", false},
         {"g.txt", "*Vertices 3\n1 \"a\"\n", "the file seems to be Pajek's format", false},
-        {"g.txt", "{\"edges\": [[0, 1]]}\n", "the file seems to be JSON", false},
+        {"g.txt", "{\"edges\": [[0, 1]]}\n", "the file seems to have edges in JSON", false},
         {"g.txt", "40\n1 2\n", "if it is a count, --from <(tail -n +2 ", false},
         {"g.txt", "1 2 3\n1 2\n", "2 columns, and line 1 has 3. If that line states counts, use --from <(tail -n +2 ",
          false},
