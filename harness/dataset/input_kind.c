@@ -24,6 +24,7 @@ struct kind {
 static const struct kind kinds[] = {
     {"bzip2 data", 0, 3, "BZh", "bzcat", false, NULL},
     {"xz data", 0, 6, "\xfd\x37\x7a\x58\x5a", "xzcat", false, NULL},
+    {"lzma data", 0, 4, "\x5d\0\0\x80", "xzcat", false, NULL},
     {"zstd data", 0, 4, "\x28\xb5\x2f\xfd", "zstdcat", false, NULL},
     {"lz4 data", 0, 4, "\x04\x22\x4d\x18", "lz4cat", false, NULL},
     {"a 7-Zip archive", 0, 4, "7z\xbc\xaf", "7z x -so", true, NULL},
@@ -81,16 +82,66 @@ const char *gnn_input_binary(const char *path)
     return "";
 }
 
-static enum gnn_status fail_kind(const char *path, const struct kind *kind, struct gnn_err *err)
+/* Writes the name of the first file of a zip or tar archive, whose first bytes are given; false: that is none. */
+static bool first_member(const char *bytes, size_t len, char name[WORD_BYTES])
+{
+    enum { ZIP_LENGTH_AT = 26, ZIP_NAME_AT = 30, TAR_NAME = 100 };
+    const bool zip = bytes[0] == 'P' && bytes[1] == 'K';
+    const size_t at = zip ? ZIP_NAME_AT : 0;
+    size_t length = TAR_NAME;
+    if (zip && len > ZIP_NAME_AT)
+        length = (unsigned char)bytes[ZIP_LENGTH_AT] | (size_t)(unsigned char)bytes[ZIP_LENGTH_AT + 1] << 8;
+    if (len < at + length || length >= WORD_BYTES)
+        return false;
+    (void)snprintf(name, WORD_BYTES, "%.*s", (int)length, bytes + at);
+    length = strlen(name);
+    return length > 0 && length < TAR_NAME && name[length - 1] != '/';
+}
+
+static bool is_packed_tar(const char *path)
+{
+    static const char *const endings[] = {".tbz2", ".tbz", ".txz", ".tzst", NULL};
+    const char *const ending = ending_of(path);
+    for (int i = 0; endings[i] != NULL; i++)
+        if (strcmp(ending, endings[i]) == 0)
+            return true;
+    return ending - path >= 4 && strncmp(ending - 4, ".tar", 4) == 0;
+}
+
+static enum gnn_status fail_archive(const char *path, const struct kind *kind, const char *bytes, size_t len,
+                                    struct gnn_err *err)
+{
+    char word[WORD_BYTES], name[WORD_BYTES], member[WORD_BYTES];
+    const bool tar = kind->archive && strncmp(kind->command, "tar", 3) == 0, zip = kind->magic[0] == 'P';
+    (void)gnn_shell_word(path, word, sizeof word);
+    if ((tar || zip) && first_member(bytes, len, name))
+        return gnn_fail(
+            err, GNN_EFORMAT,
+            "%s: %s, not a line of text; unpack it, or read an edge list with --from <(%s %s %s), its first "
+            "file (`%s %s` lists all)",
+            path, kind->name, kind->command, word, gnn_shell_word(name, member, sizeof member),
+            zip ? "unzip -l" : "tar -tf", word);
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: %s, not a line of text; unpack it, or read an edge list with --from <(%s %s MEMBER), where "
+                    "MEMBER is a file in it (`%s %s` lists all)",
+                    path, kind->name, kind->archive ? kind->command : "tar -xOf", word,
+                    zip                     ? "unzip -l"
+                    : kind->archive && !tar ? "7z l"
+                                            : "tar -tf",
+                    word);
+}
+
+static enum gnn_status fail_kind(const char *path, const struct kind *kind, const char *bytes, size_t len,
+                                 struct gnn_err *err)
 {
     char word[WORD_BYTES];
-    (void)gnn_shell_word(path, word, sizeof word);
     if (kind->command == NULL)
         return gnn_fail(err, GNN_EFORMAT, "%s: %s, not a line of text; %s", path, kind->name, kind->way);
+    if (kind->archive || is_packed_tar(path))
+        return fail_archive(path, kind, bytes, len, err);
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s: %s, not a line of text; unpack it, or read an edge list with --from <(%s %s%s)%s", path,
-                    kind->name, kind->command, word, kind->archive ? " MEMBER" : "",
-                    kind->archive ? ", where MEMBER is a file in it" : "");
+                    "%s: %s, not a line of text; unpack it, or read an edge list with --from <(%s %s)", path,
+                    kind->name, kind->command, gnn_shell_word(path, word, sizeof word));
 }
 
 enum gnn_status gnn_input_check_text(const char *path, const char *bytes, size_t len, struct gnn_err *err)
@@ -103,7 +154,7 @@ enum gnn_status gnn_input_check_text(const char *path, const char *bytes, size_t
                         path, (int)(ending_of(path) - path), path);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (len >= kinds[i].at + kinds[i].len && memcmp(bytes + kinds[i].at, kinds[i].magic, kinds[i].len) == 0)
-            return fail_kind(path, &kinds[i], err);
+            return fail_kind(path, &kinds[i], bytes, len, err);
     const char *const cr = memchr(bytes, '\r', len);
     if (cr != NULL && cr + 1 < bytes + len && memchr(bytes, '\n', len) == NULL)
         return gnn_fail(err, GNN_EFORMAT, "%s: its lines end with CR alone; read an edge list with --from %s", path,

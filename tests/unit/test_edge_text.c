@@ -243,6 +243,9 @@ static void test_no_text(void **state)
          "1\0 \0002\0\n\0",
          10, "UTF-16 text, not a line of text; unpack it, or read an edge list with --from <(iconv"},
         {"g.txt", "1 2\r3 4\r", 8, "its lines end with CR alone; read an edge list with --from <(sed 's/\\r/\\n/g' "},
+        {"g.tar.bz2", "BZh91AY", 7, "where MEMBER is a file in it (`tar -tf "},
+        {"g.txt.lzma", "\x5d\0\0\x80\0\xff", 6, "lzma data, not a line of text"},
+        {"g.zip", "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\3\0\0\0g.t", 33, "g.zip g.t), its first file ("},
         {"g.npy", "\x93NUMPY 1 2", 10, "a NumPy array"},
         {"g.sg", "1 2\n1\0\n", 7, "g.sg:2: not a line of text: a binary graph of the GAP benchmarks"},
         {"g.txt", "1 2\n1\0\n", 7, "g.txt:2: not a line of text"},
@@ -258,6 +261,7 @@ static void test_no_text(void **state)
     assert_int_equal(read_pairs(*state, "g.tar", tar, sizeof tar, out, sizeof out, &err), GNN_EFORMAT);
     must_show(err.message,
               "a tar archive, not a line of text; unpack it, or read an edge list with --from <(tar -xOf ");
+    must_show(err.message, "g.tar edges), its first file (`tar -tf ");
     data_write(*state, "w.properties", "", 0);
     assert_int_equal(read_pairs(*state, "w.graph", "xyz", 3, out, sizeof out, &err), GNN_EFORMAT);
     must_show(err.message, "a WebGraph file");
