@@ -356,8 +356,8 @@ class Bench:
         self.say()
         self.say(f"GraphSAGE, papers100m at {self.options.scale}, batch {batch}, cold start, memory limit {cap}, {threads} cores: seconds per epoch, "
                  f"{rounds} round{'s' if rounds > 1 else ''}. GraphBolt has its topology in memory and maps its features from disk. Linux' default "
-                 "readahead is 128 KiB. Its interpreter and libraries were loaded outside the control group and do not count "
-                 f"(peak of its group: {peak or '-'}).")
+                 "readahead is 128 KiB. GraphBolt's interpreter and libraries were loaded outside its control group and do not count "
+                 f"(peak of the group: {peak or '-'}).")
         self.say()
         titles = [f"GraphBolt, features on disk, readahead {kib} KiB" for kib in readaheads]
         self.say(f"| gnndrive | agnes | {' | '.join(titles)} | gnndrive / best GraphBolt | agnes / best GraphBolt |")
