@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/model/link.h"
 
+#include "harness/base/rng.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 const char *const gnn_decoder_words[] = {"distmult", "complex", "transe", NULL}; /* in the order of the enum */
+
+const char *const gnn_relation_start_words[] = {"identity", "random", NULL};
 
 /* Workspaces of a chunk: the query's two inputs, the query, the other end; their gradients; negatives and scores. */
 enum {
@@ -62,7 +66,7 @@ static enum gnn_status check_config(const struct gnn_tensor *t, const struct gnn
 }
 
 /* Relations begin as the one that changes nothing: 1 of a product, 0 of a sum. */
-static void init_relations(struct gnn_tensor *t, enum gnn_decoder decoder, const struct gnn_link_table *table)
+static void set_identity(struct gnn_tensor *t, enum gnn_decoder decoder, const struct gnn_link_table *table)
 {
     const uint64_t count = (uint64_t)table->rows * table->cols;
     t->ops->fill(t, table->value, count, decoder == GNN_DECODER_TRANSE ? 0 : 1);
@@ -70,8 +74,25 @@ static void init_relations(struct gnn_tensor *t, enum gnn_decoder decoder, const
         t->ops->fill(t, table->value + (uint64_t)r * table->cols + table->cols / 2, table->cols / 2, 0);
 }
 
-static enum gnn_status open_relations(struct gnn_link *link, struct gnn_link_table *table, struct gnn_err *err)
+static enum gnn_status set_random(struct gnn_tensor *t, uint64_t key, const struct gnn_link_table *table,
+                                  struct gnn_err *err)
 {
+    const uint64_t count = (uint64_t)table->rows * table->cols;
+    struct gnn_rng rng = gnn_rng_at(key);
+    gnn_real *values;
+    GNN_NEW(values, count, err, "vectors of relations");
+    for (uint64_t k = 0; k < count; k++)
+        values[k] = (gnn_real)(2 * gnn_rng_unit(&rng) - 1);
+    t->ops->upload(t, table->value, values, count * sizeof *values);
+    t->ops->synchronize(t);
+    free(values);
+    return GNN_OK;
+}
+
+/* index: 0 for (s, r), 1 for its inverse. */
+static enum gnn_status open_relations(struct gnn_link *link, uint32_t index, struct gnn_err *err)
+{
+    struct gnn_link_table *const table = &link->relations[index];
     struct gnn_tensor *t = link->tensor;
     const uint32_t states = gnn_optimizer_states(link->config.optimizer);
     const uint64_t count = (uint64_t)link->config.relations * link->config.dim;
@@ -83,7 +104,9 @@ static enum gnn_status open_relations(struct gnn_link *link, struct gnn_link_tab
     table->rows = link->config.relations;
     table->cols = link->config.dim;
     t->ops->fill(t, table->grad, count * (1 + states), 0);
-    init_relations(t, link->config.decoder, table);
+    if (link->config.start == GNN_RELATIONS_RANDOM)
+        return set_random(t, gnn_rng_fold(gnn_rng_fork(link->config.seed, "relations"), index), table, err);
+    set_identity(t, link->config.decoder, table);
     return GNN_OK;
 }
 
@@ -94,8 +117,8 @@ enum gnn_status gnn_link_open(struct gnn_tensor *tensor, const struct gnn_link_c
     GNN_TRY(check_config(tensor, config, err));
     GNN_NEW(link, 1, err, "link model");
     *link = (struct gnn_link){.tensor = tensor, .config = *config};
-    enum gnn_status status = open_relations(link, &link->relations[0], err);
-    GNN_NEXT(status, open_relations(link, &link->relations[1], err));
+    enum gnn_status status = open_relations(link, 0, err);
+    GNN_NEXT(status, open_relations(link, 1, err));
     return GNN_OPENED(status, link, out, gnn_link_close);
 }
 

@@ -18,8 +18,18 @@
 
 extern const char *const gnn_decoder_words[]; /* "distmult", "complex", "transe", NULL */
 
+/* What the vectors of the relations are before the first step. */
+enum gnn_relation_start {
+    GNN_RELATIONS_IDENTITY, /* 1 in a product, 0 in a sum: scores depend on the vectors of the nodes alone */
+    GNN_RELATIONS_RANDOM,   /* every real is uniform in [-1, 1), and depends on the seed */
+    GNN_RELATION_STARTS
+};
+extern const char *const gnn_relation_start_words[]; /* "identity", "random", NULL */
+
 struct gnn_link_config {
     enum gnn_decoder decoder;
+    enum gnn_relation_start start;
+    uint64_t seed; /* of GNN_RELATIONS_RANDOM */
     enum gnn_optimizer optimizer;
     uint32_t dim; /* columns of node and relation vectors; even for ComplEx */
     uint32_t relations;
@@ -28,7 +38,7 @@ struct gnn_link_config {
 
 struct gnn_link;
 
-/* Opens the decoder, with relations set to the identity of the decoder's product or sum; *out is the caller's to close.
+/* Opens the decoder, with relations that begin as config->start; *out is the caller's to close.
  * On an error nothing is left open. GNN_EUSAGE: decoder, optimizer, dimension, relations or learning rate is invalid.
  * GNN_ENOTSUP: the back-end has no link ops. */
 GNN_MUST_CHECK enum gnn_status gnn_link_open(struct gnn_tensor *tensor, const struct gnn_link_config *config,

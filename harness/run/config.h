@@ -31,6 +31,7 @@ struct gnn_run_config {
 
     enum gnn_task_kind task;
     enum gnn_decoder decoder; /* up to candidates: only for GNN_TASK_LINK */
+    enum gnn_relation_start relation_start;
     enum gnn_optimizer optimizer;
     bool encoder; /* vectors are the output of the model */
     double embedding_lr;

@@ -73,6 +73,10 @@ const struct gnn_option gnn_run_options[] = {
                    "graph with vectors of --dim floats (0 = 100) for its nodes"),
     OPTION(LINKS, "decoder", CHOICE, decoder, "distmult", .choices = gnn_decoder_words,
            .help = "Decoder that scores an edge, with --task link", .source = "MariusGNN, section 7.1"),
+    OPTION(LINKS, "relation-start", CHOICE, relation_start, "identity", .choices = gnn_relation_start_words,
+           .help = "Vectors of relations before the first epoch, with --task link: `identity` (DistMult 1, ComplEx "
+                   "1 + 0i, TransE 0), or `random`, uniform in -1 to 1",
+           .source = "MariusGNN artifact: identity"),
     OPTION(LINKS, "encoder", BOOL, encoder, "no",
            .help = "Score the output of --model over --fanout instead of the vectors themselves, with --task link"),
     OPTION(LINKS, "optimizer", CHOICE, optimizer, "adagrad", .choices = gnn_optimizer_words,

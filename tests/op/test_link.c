@@ -171,6 +171,41 @@ static void test_relations_begin_neutral(void **state)
     }
 }
 
+/* Both tables are uniform in [-1, 1), and depend on the seed. */
+static void test_relations_begin_at_random(void **state)
+{
+    (void)state;
+    enum { REALS = 400 };
+    gnn_real first[2 * REALS] = {0}, found[REALS];
+    for (uint64_t seed = 5; seed < 8; seed++) {
+        struct toy_memory memory = {0};
+        struct gnn_tensor *const t = toy_tensor_open(&device_tensor, &memory, 1);
+        const struct gnn_link_config config = {
+            .start = GNN_RELATIONS_RANDOM, .seed = seed < 7 ? seed : 5, .dim = 40, .relations = 10};
+        struct gnn_link *link = NULL;
+        struct gnn_err err = {0};
+        must(gnn_link_open(t, &config, &link, &err), &err);
+        for (uint32_t k = 0; k < 2; k++) {
+            double sum = 0, squares = 0;
+            t->ops->download(t, found, gnn_link_relations(link, k).value, sizeof found);
+            for (int i = 0; i < REALS; i++) {
+                assert_true(found[i] >= -1 && found[i] < 1);
+                sum += (double)found[i];
+                squares += (double)found[i] * (double)found[i];
+            }
+            assert_near(sum / REALS, 0, 0.1);
+            assert_near(squares / REALS, 1.0 / 3, 0.06);
+            if (seed == 5)
+                memcpy(first + (size_t)k * REALS, found, sizeof found);
+            assert_true((memcmp(first + (size_t)k * REALS, found, sizeof found) == 0) == (seed != 6));
+        }
+        assert_memory_not_equal(first, first + REALS, sizeof found);
+        gnn_link_close(link);
+        t->ops->close(t);
+        assert_int_equal(memory.current_bytes, 0);
+    }
+}
+
 static void test_what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -288,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_adagrad_by_hand),
         cmocka_unit_test(test_adam_by_hand),
         cmocka_unit_test(test_relations_begin_neutral),
+        cmocka_unit_test(test_relations_begin_at_random),
         cmocka_unit_test(test_what_cannot_be_is_refused),
         cmocka_unit_test(test_no_number),
         cmocka_unit_test(test_no_memory),

@@ -109,7 +109,7 @@ static void only_float16_counts(void **state)
     assert_string_not_equal(workload[0], workload[1]);
 }
 
-/* Likewise: sampled negatives say nothing. */
+/* Likewise: sampled negatives and relations that begin as the identity say nothing. */
 static void only_other_negatives_count(void **state)
 {
     struct gnn_run_config config = plain("freebase86m", "simulated");
@@ -121,6 +121,10 @@ static void only_other_negatives_count(void **state)
     set(&config, "negative-set", "all");
     assert_false(same(&config, own));
     set(&config, "negative-set", "sampled");
+    assert_true(same(&config, sampled));
+    set(&config, "relation-start", "random");
+    assert_false(same(&config, sampled));
+    set(&config, "relation-start", "identity");
     assert_true(same(&config, sampled));
 }
 

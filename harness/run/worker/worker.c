@@ -104,6 +104,8 @@ static void fill_workload(struct gnn_run_worker *w)
                                                 .gcn_maps_sources = c->gcn_maps_sources,
                                                 .seed = c->seed};
     w->link_config = (struct gnn_link_config){.decoder = c->decoder,
+                                              .start = c->relation_start,
+                                              .seed = c->seed,
                                               .optimizer = c->optimizer,
                                               .dim = w->dataset->dim,
                                               .relations = w->dataset->relation_count,
