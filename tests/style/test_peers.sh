@@ -83,7 +83,7 @@ says '| sage | 10 | 1 | 1 (1-1) | 4 (4-4) | 2 (2-2) | 0.25 | 0.50 |' && says '| 
 verdict "steps" $?
 says '| 1 | 1 (1-1) | 2 (2-2) | 8 (8-8) | 0.50 | 0.12 |'
 verdict "epochs in memory, of which the last counts" $?
-says '| - | 1 (1-1) | 8 (8-8) | - | 0.12 |' && says '(peak of its group: 7 MiB)' && says '* left out: gnndrive: oom'
+says '| - | 1 (1-1) | 8 (8-8) | - | 0.12 |' && says '(peak of the group: 7 MiB)' && says '* left out: gnndrive: oom'
 verdict "epochs out of memory" $?
 ! grep -q '^old' "$dir/page.md" && diff <(page | grep -v '^old' | grep -v '<!--') <(grep -x 'head\|by hand, .*' "$dir/page.md")
 verdict "the page around the sections" $?
