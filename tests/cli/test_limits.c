@@ -97,7 +97,7 @@ static void a_limit_of_the_address_space_fails_a_run(void **state)
     static const struct {
         const char *limits, *words, *part;
     } cases[] = {
-        {"-v 400000", "--set gnndrive.samplers=60", "MiB are in use, and the stack of a thread takes"},
+        {"-v 400000", "--set gnndrive.samplers=120", "MiB are in use, and the stack of a thread takes"},
         {"-v 262144", "--world simulated --profile gnndrive-paper --set gnndrive.samplers=128",
          "cannot start a simulated thread"},
         {"-s 200000 -v 300000", "", "the address space of a process is limited to 293 MiB: raise ulimit -v"},

@@ -91,7 +91,7 @@ static void rows_by_hand(void **state)
                        "most,ratio,first_epoch_s,",
                        "\ngnndrive,papers100m,1/100,128,measured,335544320,10,ok,3,11,10,12,1,12.65,",
                        "\npygplus,papers100m,1/100,128,measured,335544320,10,ok,1,44,44,44,4,50.6,",
-                       "\nginex,papers100m,1/100,128,measured,335544320,10,oom,0,,,,,,,,,,,,4 6\r\n"));
+                       "\nginex,papers100m,1/100,128,measured,335544320,10,oom,0,,,,,,,,,,,,,,4 6\r\n"));
 }
 
 /* Of several repetitions, those without a time are counted apart; the others have median and range. */
