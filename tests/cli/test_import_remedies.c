@@ -474,9 +474,10 @@ static const struct {
     {PAIRS("1", "0") PER_NODE("y", "v % 3") " && mv in/y.npy in/class.npy", "--dim 2", 2,
      "no labels in a form that is read (not read: class.npy): save them with numpy.save in a file for --labels FILE"},
     {PAIRS("1", "0") " && mv in/edge_index.npy in/my_edges.npy", RANDOM, 2, "not read: my_edges.npy"},
-    {PAIRS("1", "0") " && (cd in && mv edge_index.npy edges.npy && zip -q g.npz edges.npy && rm edges.npy)", RANDOM, 2,
-     "; use --from in/g.npz"},
-    {PAIRS("1", "0") " && (cd in && mv edge_index.npy e.npy && zip -q g.npz e.npy && rm e.npy)",
+    {PAIRS("1",
+           "0") " && (cd in && mv edge_index.npy edges.npy && python3 -m zipfile -c g.npz edges.npy && rm edges.npy)",
+     RANDOM, 2, "; use --from in/g.npz"},
+    {PAIRS("1", "0") " && (cd in && mv edge_index.npy e.npy && python3 -m zipfile -c g.npz e.npy && rm e.npy)",
      "--from in/g.npz" RANDOM, 2, "its members: e.npy"},
 };
 
