@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import statistics
 import subprocess
@@ -117,21 +118,36 @@ class Side:
 class Bench:
     def __init__(self, options):
         self.options, self.lines, self.left_out, self.libraries, self.running, self.before = options, [], [], {}, [], {}
-        self.folder = os.path.join(options.work, "batches")
+        self.folder, self.batches = os.path.join(options.work, "peers"), os.path.join(options.work, "batches")
         os.makedirs(self.folder, exist_ok=True)
         self.oocgnn = os.environ.get("OOCGNN", "build/gcc/oocgnn")
         self.data = os.environ.get("DATA", "data")
         self.own = os.path.join(os.environ.get("BENCH", "build/gcc/tests/bench"), "bench_peers")
         self.dataset = os.path.join(self.data, "papers100m-" + options.scale.replace("/", "_"))
+        self.arrays = self.dataset + "-arrays"  # on the same drive, as one part reads them from disk
 
     def words(self, name):
         return getattr(self.options, name).split()
+
+    def export(self, folder, *words):
+        """Replaces a folder by what `oocgnn export` writes of the dataset."""
+        shutil.rmtree(folder, ignore_errors=True)
+        command = [self.oocgnn, "export", os.path.abspath(self.dataset), "--out", folder, "--quiet", *map(str, words)]
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"bench_peers: {shlex.join(command)}: {done.stderr.strip()}")
+
+    def export_batches(self, most, batch):
+        """Writes up to so many mini-batches for the libraries. Gives their digest."""
+        self.export(self.batches, "--batches", most, "--batch", batch, "--fanout", "10,10,10", "--seed", 1)
+        with open(os.path.join(self.batches, "batches.json"), encoding="utf-8") as file:
+            return json.load(file)["batch_digest"]
 
     def start(self, job, library, threads, *rest):
         """A library's side, which has loaded what it needs but opened nothing; None: left out."""
         python = os.path.join(self.options.work, "pyg" if library == "pyg" else "dgl", "bin/python")
         try:
-            side = Side(self, [python, os.path.join(HERE, "peers_side.py"), job, library, self.dataset, *rest], threads, True)
+            side = Side(self, [python, os.path.join(HERE, "peers_side.py"), job, library, self.arrays, *rest], threads, True)
         except (RuntimeError, OSError) as error:
             self.leave_out(f"{NAMES[library]}, {job}", error)
             return None
@@ -210,9 +226,10 @@ class Bench:
         self.say("| batch | threads | oocgnn | DGL | GraphBolt | oocgnn / DGL | oocgnn / GraphBolt |")
         self.say("|---|---|---|---|---|---|---|")
         for batch in self.words("batches"):
+            self.export_batches(256, batch)
             for threads in map(int, self.words("threads")):
-                sides = [self.ours(threads, "sample", self.folder, batch, threads)]
-                sides += self.others("sample", ["dgl", "graphbolt"], threads, self.folder, batch, threads)
+                sides = [self.ours(threads, "sample", batch, threads)]
+                sides += self.others("sample", ["dgl", "graphbolt"], threads, self.batches, batch, threads)
                 found = self.rounds(sides, lambda answer: [1e3 * answer["edges"] / answer["total_ns"]])
                 own = middle(found["oocgnn"])[0]
                 row = [shown(found[name]) if name in found else "-" for name in ("oocgnn", "DGL", "GraphBolt")]
@@ -229,11 +246,14 @@ class Bench:
         self.say("|---|---|---|---|---|---|---|---|")
         for model in self.words("models"):
             for batch in self.words("batches"):
+                digest = self.export_batches(4, batch)
                 for threads in map(int, self.words("threads")):
-                    for name in os.listdir(self.folder):
-                        os.unlink(os.path.join(self.folder, name))
-                    sides = [self.ours(threads, "step", self.folder, batch, threads, model)]
-                    sides += self.others("step", ["pyg", "dgl"], threads, self.folder, batch, threads, model)
+                    sides = [self.ours(threads, "step", batch, threads, model)]
+                    own, theirs = (sides[0].first["digest"], str(sides[0].first["dim"])), (digest, self.options.dim)
+                    if own != theirs:
+                        sys.exit(f"bench_peers: digest and width of our mini-batches are {own}, of the exported ones {theirs}: build the "
+                                 "program and its benches anew, and remove other widths of features from the dataset")
+                    sides += self.others("step", ["pyg", "dgl"], threads, self.batches, batch, threads, model)
                     found = self.rounds(sides, lambda answer: [statistics.median(answer["steps_ns"]) / 1e6])
                     own = middle(found["oocgnn"])[0]
                     row = [shown(found[name]) if name in found else "-" for name in ("oocgnn", "PyG", "DGL")]
@@ -311,8 +331,8 @@ class Bench:
 
     def capped_epoch(self, threads, batch, cap_bytes):
         """GraphBolt's first epoch, cold, with its features on disk, in a group that it enters before it opens anything."""
-        for entry in os.scandir(self.dataset):
-            if entry.is_file():  # systems prepare folders of their own in it
+        for entry in os.scandir(self.arrays):
+            if entry.is_file():
                 with open(entry.path, "rb") as file:
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         side = self.start("epoch", "graphbolt", threads, "disk", batch, threads)
@@ -401,6 +421,7 @@ def main():
                     parser.error(f"--page {page}: {error}")
     for each in STOPS:
         signal.signal(each, stop_once)
+    bench.export(bench.arrays, "--format", "csc", "--dim", options.dim)
     for part in parts:
         section = bench.measure(part)
         if page:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Their side of scripts/bench_peers.py: answers what tests/bench/bench_peers.c answers, with PyG, DGL or GraphBolt.
 
-    peers_side.py sample dgl|graphbolt DATASET FOLDER BATCH THREADS         mini-batches of the seeds in FOLDER/seeds
-    peers_side.py step dgl|pyg DATASET FOLDER BATCH THREADS MODEL           steps on FOLDER/batch0 ...
+    peers_side.py sample dgl|graphbolt DATASET FOLDER BATCH THREADS         mini-batches of the seeds of those in FOLDER
+    peers_side.py step dgl|pyg DATASET FOLDER BATCH THREADS MODEL           steps on the mini-batches in FOLDER
     peers_side.py epoch dgl|graphbolt DATASET memory|disk BATCH THREADS     whole epochs of GraphSAGE
 
-DATASET is a folder that `oocgnn prepare` made; its arrays are read as they are. A line of JSON says that the libraries
+DATASET and FOLDER are what `oocgnn export --format csc` and `oocgnn export --batches` wrote. A line of JSON says that the libraries
 are loaded; a word on standard input, and what the job needs is opened; then every line "N" is answered by N mini-batches
 or epochs and their times. Each library is called as its own examples do, with what would only slow it left out: samplers
 are called without a data loader around them, in one process.
 """
+import configparser
 import glob
 import json
 import os
@@ -46,27 +47,29 @@ def library_name(library):
     return f"{'DGL' if library == 'dgl' else 'GraphBolt'} {dgl.__version__} (torch {torch.__version__})"
 
 
-# ---- a prepared dataset ----
+# ---- an exported dataset ----
 
 class Dataset:
     def __init__(self, folder):
         self.folder = folder
-        with open(os.path.join(folder, "meta"), encoding="utf-8") as file:
-            meta = dict(line.split(" = ") for line in file.read().splitlines() if " = " in line)
-        self.nodes, self.classes, self.dim = int(meta["nodes"]), int(meta["classes"]), int(meta["dims"].split()[0])
+        options = configparser.ConfigParser()
+        options.read(os.path.join(folder, "import.ini"), encoding="utf-8")
+        self.classes = options.getint("import", "classes")
+        self.nodes, self.dim = np.load(os.path.join(folder, "node_feat.npy"), mmap_mode="r").shape
 
-    def array(self, name, dtype):
-        return torch.from_numpy(np.fromfile(os.path.join(self.folder, name), dtype=dtype))
+    def array(self, name):
+        return torch.from_numpy(np.load(os.path.join(self.folder, f"{name}.npy")))
 
     def topology(self):
         """Offsets and IDs of 64 bits, as the libraries' own data sets have them."""
-        return self.array("indptr", np.int64), self.array("indices", np.int32).long()
+        return self.array("indptr"), self.array("indices")
 
     def features(self, on_disk):
-        path, shape = os.path.join(self.folder, f"features-d{self.dim}"), (self.nodes, self.dim)
-        if on_disk:
-            return torch.from_numpy(np.memmap(path, dtype=np.float32, mode="r", shape=shape))
-        return self.array(os.path.basename(path), np.float32).view(shape)
+        return torch.from_numpy(np.load(os.path.join(self.folder, "node_feat.npy"), mmap_mode="r" if on_disk else None))
+
+
+def batch_files(folder):
+    return sorted(glob.glob(os.path.join(folder, "batch-*.npz")))
 
 
 # ---- sampling ----
@@ -97,8 +100,8 @@ def graphbolt_sampler(dataset):
     return sample
 
 
-def serve_samples(library, dataset, folder, batch):
-    seeds = torch.from_numpy(np.fromfile(os.path.join(folder, "seeds"), dtype=np.int32)).long().view(-1, batch)
+def serve_samples(library, dataset, folder):
+    seeds = [torch.from_numpy(np.load(path)["seeds"]) for path in batch_files(folder)]
     sample = {"dgl": dgl_sampler, "graphbolt": graphbolt_sampler}[library](dataset)
     say(batches=len(seeds))
     at = 0
@@ -202,14 +205,14 @@ def trainer(net):
 
 def read_batch(path, dim):
     """[(targets, sources, row starts, columns)] outermost first, labels, rows."""
-    words = torch.from_numpy(np.fromfile(path, dtype=np.int32)).long()
-    at, blocks = 0, []
-    for _ in range(LAYERS):
-        dst, src, edges = words[at:at + 3].tolist()
-        at += 3
-        blocks.append((dst, src, words[at:at + dst + 1].clone(), words[at + dst + 1:at + dst + 1 + edges].clone()))
-        at += dst + 1 + edges
-    return blocks, words[at:].clone(), torch.empty(blocks[0][1], dim).uniform_(-1, 1)
+    with np.load(path) as arrays:
+        batch = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    sources, blocks = len(batch["nodes"]), []
+    for layer in range(LAYERS):
+        start = batch[f"indptr_{layer}"]
+        blocks.append((len(start) - 1, sources, start, batch[f"indices_{layer}"]))
+        sources = len(start) - 1
+    return blocks, batch["labels"], torch.empty(blocks[0][1], dim).uniform_(-1, 1)
 
 
 def dgl_blocks(blocks):
@@ -226,7 +229,7 @@ def pyg_blocks(blocks):
 
 def serve_steps(library, dataset, folder, kind):
     widths = [dataset.dim] + [HIDDEN] * (LAYERS - 1) + [dataset.classes]
-    batches = [read_batch(path, dataset.dim) for path in sorted(glob.glob(os.path.join(folder, "batch*")))]
+    batches = [read_batch(path, dataset.dim) for path in batch_files(folder)]
     step = trainer(pyg_net(kind, widths) if library == "pyg" else DglNet(kind, widths))
     if library == "pyg":
         batches = [(pyg_blocks(blocks), labels, x) for blocks, labels, x in batches]
@@ -252,8 +255,8 @@ def dgl_epoch(dataset, batch, step, _on_disk):
     import dgl
     indptr, indices = dataset.topology()
     graph = dgl.graph(("csc", (indptr, indices, torch.tensor([], dtype=torch.long))), num_nodes=dataset.nodes)
-    graph.ndata["x"], labels = dataset.features(False), dataset.array("labels", np.int32).long()
-    loader = dgl.dataloading.DataLoader(graph, dataset.array("train", np.int32).long(),
+    graph.ndata["x"], labels = dataset.features(False), dataset.array("node_label")
+    loader = dgl.dataloading.DataLoader(graph, dataset.array("train_idx"),
                                         dgl.dataloading.NeighborSampler([FANOUT] * LAYERS), batch_size=batch, shuffle=True)
 
     def epoch():
@@ -265,7 +268,7 @@ def dgl_epoch(dataset, batch, step, _on_disk):
 def graphbolt_epoch(dataset, batch, step, on_disk):
     import dgl.graphbolt as gb
     graph = gb.fused_csc_sampling_graph(*dataset.topology())
-    train, labels = dataset.array("train", np.int32).long(), dataset.array("labels", np.int32).long()
+    train, labels = dataset.array("train_idx"), dataset.array("node_label")
     store = gb.BasicFeatureStore({("node", None, "x"): gb.TorchBasedFeature(dataset.features(on_disk))})
     items = gb.ItemSet((train, labels[train]), names=("seed_nodes", "labels"))
     pipe = gb.ItemSampler(items, batch_size=batch, shuffle=True)
@@ -299,7 +302,7 @@ def main():
     sys.stdin.readline()
     dataset = Dataset(folder)
     if job == "sample":
-        serve_samples(library, dataset, place, int(batch))
+        serve_samples(library, dataset, place)
     elif job == "step":
         serve_steps(library, dataset, place, sys.argv[7])
     else:

@@ -26,7 +26,7 @@ enum {
 
 const char *const gnn_export_formats[] = {[GNN_EXPORT_NPY] = "npy", [GNN_EXPORT_CSC] = "csc", NULL};
 
-struct exporting {
+struct exporter {
     const struct gnn_export_config *config;
     const struct gnn_prepare_job *job;
     struct gnn_export_result *result;
@@ -45,32 +45,32 @@ struct exporting {
 
 /* ---- what is done with the bytes of a file ---- */
 
-typedef enum gnn_status take_fn(struct exporting *x, uint64_t bytes, struct gnn_err *err);
+typedef enum gnn_status take_fn(struct exporter *x, uint64_t bytes, struct gnn_err *err);
 
-static enum gnn_status write_out(struct exporting *x, const void *data, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status write_out(struct exporter *x, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     x->result->bytes += bytes;
     return gnn_out_write(x->file, data, bytes, err);
 }
 
-static enum gnn_status take_as_is(struct exporting *x, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status take_as_is(struct exporter *x, uint64_t bytes, struct gnn_err *err)
 {
     return write_out(x, x->piece, bytes, err);
 }
 
-static enum gnn_status take_u32(struct exporting *x, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status take_u32(struct exporter *x, uint64_t bytes, struct gnn_err *err)
 {
     gnn_npy_out_widen(x->piece, false, bytes / 4, x->wide);
     return write_out(x, x->wide, bytes / 4 * sizeof *x->wide, err);
 }
 
-static enum gnn_status take_i32(struct exporting *x, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status take_i32(struct exporter *x, uint64_t bytes, struct gnn_err *err)
 {
     gnn_npy_out_widen(x->piece, true, bytes / 4, x->wide);
     return write_out(x, x->wide, bytes / 4 * sizeof *x->wide, err);
 }
 
-static enum gnn_status take_triples(struct exporting *x, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status take_triples(struct exporter *x, uint64_t bytes, struct gnn_err *err)
 {
     const struct gnn_triple *const triples = (const void *)x->piece;
     for (uint64_t i = 0; i < bytes / sizeof *triples; i++)
@@ -79,7 +79,7 @@ static enum gnn_status take_triples(struct exporting *x, uint64_t bytes, struct 
 }
 
 /* Repeats the node of each list as often as it has entries. */
-static enum gnn_status repeat_target(struct exporting *x, uint64_t count, struct gnn_err *err)
+static enum gnn_status repeat_target(struct exporter *x, uint64_t count, struct gnn_err *err)
 {
     const uint64_t room = sizeof x->wide / sizeof *x->wide;
     for (uint64_t i = 0; i < gnn_min_u64(count, room); i++)
@@ -92,7 +92,7 @@ static enum gnn_status repeat_target(struct exporting *x, uint64_t count, struct
     return GNN_OK;
 }
 
-static enum gnn_status take_targets(struct exporting *x, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status take_targets(struct exporter *x, uint64_t bytes, struct gnn_err *err)
 {
     const uint64_t *const offsets = (const void *)x->piece;
     uint64_t i = 0;
@@ -113,7 +113,7 @@ static enum gnn_status take_targets(struct exporting *x, uint64_t bytes, struct 
 
 /* ---- reading ---- */
 
-static enum gnn_status read_pieces(struct exporting *x, int fd, const char *path, uint64_t total, take_fn *take,
+static enum gnn_status read_pieces(struct exporter *x, int fd, const char *path, uint64_t total, take_fn *take,
                                    struct gnn_checksum *sum, struct gnn_err *err)
 {
     uint64_t done = 0, got;
@@ -133,7 +133,7 @@ static enum gnn_status read_pieces(struct exporting *x, int fd, const char *path
 }
 
 /* Hands a file of the dataset over piece by piece, and compares its checksum at the end. */
-static enum gnn_status each_piece(struct exporting *x, const char *name, take_fn *take, struct gnn_err *err)
+static enum gnn_status each_piece(struct exporter *x, const char *name, take_fn *take, struct gnn_err *err)
 {
     const struct gnn_meta_file *const file = gnn_meta_find_file(&x->meta, name);
     char path[GNN_OUTPUT_PATH], sum_text[GNN_CHECKSUM_TEXT];
@@ -159,7 +159,7 @@ static enum gnn_status each_piece(struct exporting *x, const char *name, take_fn
 
 /* ---- writing ---- */
 
-static enum gnn_status begin(struct exporting *x, const char *name, const struct gnn_npy_shape *shape,
+static enum gnn_status begin(struct exporter *x, const char *name, const struct gnn_npy_shape *shape,
                              struct gnn_err *err)
 {
     char header[GNN_NPY_OUT_HEADER];
@@ -171,7 +171,7 @@ static enum gnn_status begin(struct exporting *x, const char *name, const struct
     return write_out(x, header, sizeof header, err);
 }
 
-static enum gnn_status end(struct exporting *x, enum gnn_status status, struct gnn_err *err)
+static enum gnn_status end(struct exporter *x, enum gnn_status status, struct gnn_err *err)
 {
     struct gnn_out_file *const file = x->file;
     x->file = NULL;
@@ -179,7 +179,7 @@ static enum gnn_status end(struct exporting *x, enum gnn_status status, struct g
 }
 
 /* Writes one file of the dataset as an array, or as it is if shape is NULL. */
-static enum gnn_status export_array(struct exporting *x, const char *from, const char *to,
+static enum gnn_status export_array(struct exporter *x, const char *from, const char *to,
                                     const struct gnn_npy_shape *shape, take_fn *take, struct gnn_err *err)
 {
     enum gnn_status status = begin(x, to, shape, err);
@@ -187,13 +187,13 @@ static enum gnn_status export_array(struct exporting *x, const char *from, const
     return end(x, status, err);
 }
 
-static enum gnn_status write_sources(struct exporting *x, struct gnn_err *err)
+static enum gnn_status write_sources(struct exporter *x, struct gnn_err *err)
 {
     return each_piece(x, gnn_meta_indices_name(x->id_bytes), x->id_bytes == sizeof(gnn_node) ? take_u32 : take_as_is,
                       err);
 }
 
-static enum gnn_status export_pairs(struct exporting *x, struct gnn_err *err)
+static enum gnn_status export_pairs(struct exporter *x, struct gnn_err *err)
 {
     const struct gnn_npy_shape shape = {.descr = "<i8", .rows = 2, .columns = x->meta.edge_count};
     enum gnn_status status = begin(x, "edge_index.npy", &shape, err);
@@ -203,7 +203,7 @@ static enum gnn_status export_pairs(struct exporting *x, struct gnn_err *err)
     return end(x, status, err);
 }
 
-static enum gnn_status export_lists(struct exporting *x, struct gnn_err *err)
+static enum gnn_status export_lists(struct exporter *x, struct gnn_err *err)
 {
     const struct gnn_npy_shape offsets = {.descr = "<i8", .rows = x->meta.node_count + UINT64_C(1)},
                                ids = {.descr = "<i8", .rows = x->meta.edge_count};
@@ -213,7 +213,7 @@ static enum gnn_status export_lists(struct exporting *x, struct gnn_err *err)
     return end(x, status, err);
 }
 
-static enum gnn_status export_nodes(struct exporting *x, struct gnn_err *err)
+static enum gnn_status export_nodes(struct exporter *x, struct gnn_err *err)
 {
     const struct gnn_npy_shape features = {.descr = x->type == GNN_F16 ? "<f2" : "<f4",
                                            .rows = x->meta.node_count,
@@ -235,7 +235,7 @@ static enum gnn_status export_nodes(struct exporting *x, struct gnn_err *err)
     return export_array(x, name, "node_feat.npy", &features, take_as_is, err);
 }
 
-static enum gnn_status export_triples(struct exporting *x, struct gnn_err *err)
+static enum gnn_status export_triples(struct exporter *x, struct gnn_err *err)
 {
     static const char *const names[] = {"train_hrt.npy", "valid_hrt.npy", "test_hrt.npy"};
     static const char *const texts[] = {GNN_META_NODE_NAMES, GNN_META_RELATION_NAMES};
@@ -269,7 +269,7 @@ static void add_option(char text[DESCRIPTION_BYTES], const char *name, const cha
 }
 
 /* Lists of a knowledge graph are made from its training edges, by these options. */
-static void describe_triples(const struct exporting *x, char text[DESCRIPTION_BYTES])
+static void describe_triples(const struct exporter *x, char text[DESCRIPTION_BYTES])
 {
     static const char *const options[] = {"add_reverse", "transpose", "drop_self_loops"};
     add_option(text, "nodes", "%" PRIu32, x->meta.node_count);
@@ -280,7 +280,7 @@ static void describe_triples(const struct exporting *x, char text[DESCRIPTION_BY
     }
 }
 
-static enum gnn_status write_description(struct exporting *x, struct gnn_err *err)
+static enum gnn_status write_description(struct exporter *x, struct gnn_err *err)
 {
     const bool links = x->meta.relation_count > 0;
     char text[DESCRIPTION_BYTES];
@@ -303,7 +303,7 @@ static enum gnn_status write_description(struct exporting *x, struct gnn_err *er
 
 /* ---- the whole ---- */
 
-static enum gnn_status choose_features(struct exporting *x, struct gnn_err *err)
+static enum gnn_status choose_features(struct exporter *x, struct gnn_err *err)
 {
     const struct gnn_export_config *const c = x->config;
     char widths[256];
@@ -325,7 +325,7 @@ static enum gnn_status choose_features(struct exporting *x, struct gnn_err *err)
 }
 
 /* Opens the dataset, and chooses what of it is exported. */
-static enum gnn_status choose(struct exporting *x, struct gnn_err *err)
+static enum gnn_status choose(struct exporter *x, struct gnn_err *err)
 {
     GNN_TRY(gnn_read_meta(x->config->dir, &x->meta, err));
     x->id_bytes = (x->meta.id_widths & sizeof(gnn_node)) != 0 ? sizeof(gnn_node) : sizeof(uint64_t);
@@ -339,7 +339,7 @@ static enum gnn_status choose(struct exporting *x, struct gnn_err *err)
 }
 
 /* Returns the bytes to read, and writes those of the arrays, headers and description included, to written. */
-static uint64_t plan_bytes(const struct exporting *x, uint64_t *written)
+static uint64_t plan_bytes(const struct exporter *x, uint64_t *written)
 {
     const struct gnn_meta *const m = &x->meta;
     const uint64_t offsets = (m->node_count + UINT64_C(1)) * sizeof(uint64_t);
@@ -357,7 +357,7 @@ static uint64_t plan_bytes(const struct exporting *x, uint64_t *written)
     return 4 * rest + features + offsets + m->edge_count * x->id_bytes;
 }
 
-static enum gnn_status write_files(struct exporting *x, struct gnn_err *err)
+static enum gnn_status write_files(struct exporter *x, struct gnn_err *err)
 {
     uint64_t written;
     const uint64_t total = plan_bytes(x, &written);
@@ -378,7 +378,7 @@ static enum gnn_status write_files(struct exporting *x, struct gnn_err *err)
 enum gnn_status gnn_export_dataset(const struct gnn_export_config *config, const struct gnn_prepare_job *job,
                                    struct gnn_export_result *out, struct gnn_err *err)
 {
-    struct exporting *x;
+    struct exporter *x;
     GNN_TRY(gnn_export_check_target(job->out_dir, err));
     GNN_NEW(x, 1, err, "export of %s", config->dir);
     *out = (struct gnn_export_result){.bytes = 0};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Our side of scripts/bench_peers.py: answers what it is asked, as the libraries it is compared with do.
  *
- *   bench_peers sample DATASET FOLDER BATCH THREADS         mini-batches of fan-out 10,10,10, topology in memory
- *   bench_peers step DATASET FOLDER BATCH THREADS MODEL     training steps of MODEL (sage, gcn, gat), 3 x 256
- *   bench_peers group BYTES                                 a control group with a memory cap, as a run's
+ *   bench_peers sample DATASET BATCH THREADS         mini-batches of fan-out 10,10,10, topology in memory
+ *   bench_peers step DATASET BATCH THREADS MODEL     training steps of MODEL (sage, gcn, gat), 3 x 256
+ *   bench_peers group BYTES                          a control group with a memory cap, as a run's
  *
- * DATASET is a prepared one. FOLDER gets what the others need to do the same: `seeds`, the nodes of the mini-batches
- * one after another (u32), or `batch0`, `batch1` ..., mini-batches that were sampled. Prints a line of JSON when ready.
- * Then a line "N" on standard input is answered by N mini-batches, and their times; they take turns, over and over. Of
- * a group, a line is the number of a process that is to live in it, and at the end of the input its peak is printed. */
+ * DATASET is a prepared one. Mini-batches are those of `oocgnn export --batches` with seed 1, which the others read.
+ * Prints a line of JSON when ready, for steps with the digest of the mini-batches. Then a line "N" on standard input is
+ * answered by N mini-batches, and their times; they take turns, over and over. Of a group, a line is the number of a
+ * process that is to live in it, and at the end of the input its peak is printed. */
 #include "harness/base/clock.h"
 #include "harness/base/denormals.h"
 #include "harness/confine/cgroup.h"
@@ -26,35 +26,14 @@
 
 enum { LAYERS = 3, FANOUT = 10, HIDDEN = 256, HEADS = 4, STEP_BATCHES = 4, SAMPLE_BATCHES = 256, THREADS_MAX = 64 };
 
-static gnn_node pool[1 << 20]; /* nodes that mini-batches are cut from, in the order of an epoch */
+static gnn_node pool[1 << 21]; /* nodes that mini-batches are cut from, in the order of an epoch */
 
 struct bench {
     struct gnn_world *world;
     struct graph graph;
     struct gnn_sampler_config config;
-    const char *folder;
-    uint32_t batch_size, batches, threads;
+    uint32_t batch_size, seed_count, batches, threads;
 };
-
-static FILE *create_file(const struct bench *bench, const char *name, uint32_t number)
-{
-    char path[1024];
-    (void)snprintf(path, sizeof path, number == UINT32_MAX ? "%s/%s" : "%s/%s%u", bench->folder, name, number);
-    FILE *const file = fopen(path, "wb");
-    if (file == NULL) {
-        (void)fprintf(stderr, "bench_peers: %s cannot be written\n", path);
-        exit(1);
-    }
-    return file;
-}
-
-static void close_file(FILE *file)
-{
-    if (ferror(file) != 0 || fclose(file) != 0) {
-        (void)fprintf(stderr, "bench_peers: a file is not whole: is the disk full?\n");
-        exit(1);
-    }
-}
 
 /* Opens the graph and cuts `most` mini-batches, or as many as an epoch has. */
 static enum gnn_status bench_open(struct bench *bench, const char *dir, uint32_t most, struct gnn_err *err)
@@ -64,10 +43,17 @@ static enum gnn_status bench_open(struct bench *bench, const char *dir, uint32_t
     GNN_TRY(graph_open(bench->world, dir, &bench->graph, err));
     const uint32_t count = seed_pool(&bench->graph, pool, sizeof pool / sizeof *pool);
     gnn_epoch_order(1, 0, pool, count, pool);
-    bench->batches = gnn_min_u32(most, count / bench->batch_size);
-    if (bench->batches == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has %u training nodes, fewer than a mini-batch", dir, count);
+    bench->seed_count = count;
+    bench->batches = gnn_min_u32(most, (uint32_t)gnn_div_up(count, bench->batch_size));
     return GNN_OK;
+}
+
+/* Returns the seeds of a mini-batch and their number: fewer for the last one of the epoch. */
+static const gnn_node *seeds_of(const struct bench *bench, uint32_t number, uint32_t *count)
+{
+    const uint32_t first = number * bench->batch_size;
+    *count = gnn_min_u32(bench->batch_size, bench->seed_count - first);
+    return pool + first;
 }
 
 static void bench_close(struct bench *bench)
@@ -118,9 +104,10 @@ static void worker_run(void *arg)
     const struct bench *const bench = worker->sampling->bench;
     for (;;) {
         const uint32_t at = atomic_fetch_add(&worker->sampling->next, 1), number = at % bench->batches;
-        if (at >= worker->sampling->end || gnn_sampler_sample(worker->sampler, at / bench->batches, number,
-                                                              pool + (uint64_t)number * bench->batch_size,
-                                                              bench->batch_size, worker->batch, &worker->err) != GNN_OK)
+        uint32_t count;
+        const gnn_node *const seeds = seeds_of(bench, number, &count);
+        if (at >= worker->sampling->end || gnn_sampler_sample(worker->sampler, at / bench->batches, number, seeds,
+                                                              count, worker->batch, &worker->err) != GNN_OK)
             return;
     }
 }
@@ -173,9 +160,6 @@ static enum gnn_status serve_samples(struct bench *bench, struct gnn_err *err)
         GNN_NEXT(status, worker_open(&workers[t], &sampling, err));
     }
     if (status == GNN_OK) {
-        FILE *const seeds = create_file(bench, "seeds", UINT32_MAX);
-        (void)fwrite(pool, sizeof *pool, (size_t)bench->batches * bench->batch_size, seeds);
-        close_file(seeds);
         (void)printf("{\"library\":\"oocgnn\",\"batches\":%u}\n", bench->batches);
         (void)fflush(stdout);
     }
@@ -218,37 +202,22 @@ static void plain_free(void *ctx, void *ptr)
     free(ptr);
 }
 
-/* Per layer, outermost hop first: targets, sources, edges, row_start, col; then the labels. All of 32 bits. */
-static void dump(const struct bench *bench, const struct minibatch *m, uint32_t number)
-{
-    FILE *const file = create_file(bench, "batch", number);
-    for (uint32_t k = 0; k < LAYERS; k++) {
-        const struct gnn_block *const b = &m->view->blocks[k];
-        const uint32_t head[] = {b->dst_count, b->src_count, b->edge_count};
-        (void)fwrite(head, sizeof head, 1, file);
-        (void)fwrite(b->row_start, sizeof *b->row_start, b->dst_count + 1ull, file);
-        (void)fwrite(b->col, sizeof *b->col, b->edge_count, file);
-    }
-    (void)fwrite(m->labels, sizeof *m->labels, m->view->seed_count, file);
-    close_file(file);
-}
-
 static enum gnn_status draw_minibatch(const struct bench *bench, struct gnn_sampler *sampler, uint32_t number,
                                       struct minibatch *m, struct gnn_err *err)
 {
-    const gnn_node *const seeds = pool + (uint64_t)number % bench->batches * bench->batch_size;
     const struct gnn_dataset *const dataset = &bench->graph.dataset;
+    uint32_t seed_count;
+    const gnn_node *const seeds = seeds_of(bench, number, &seed_count);
     GNN_TRY(gnn_batch_open(bench->world, &m->batch, err));
-    GNN_TRY(gnn_sampler_sample(sampler, 0, number, seeds, bench->batch_size, m->batch, err));
+    GNN_TRY(gnn_sampler_sample(sampler, 0, number, seeds, seed_count, m->batch, err));
     m->view = gnn_batch_view(m->batch);
-    m->labels = must_alloc(bench->batch_size * sizeof *m->labels);
-    for (uint32_t i = 0; i < bench->batch_size; i++)
-        m->labels[i] = (int32_t)(seeds[i] % dataset->class_count);
+    m->labels = must_alloc(seed_count * sizeof *m->labels);
+    for (uint32_t i = 0; i < seed_count; i++)
+        m->labels[i] = dataset->labels[seeds[i]];
     const uint64_t count = (uint64_t)m->view->node_count * dataset->dim;
     m->x = must_alloc(count * sizeof *m->x);
     for (uint64_t k = 0; k < count; k++)
         m->x[k] = (float)(k % 101) / 50 - 1;
-    dump(bench, m, number);
     return GNN_OK;
 }
 
@@ -264,17 +233,18 @@ static enum gnn_status step(struct gnn_model *model, const struct minibatch *m, 
 static enum gnn_status serve_steps(const struct bench *bench, struct gnn_model *model, const struct minibatch *m,
                                    struct gnn_err *err)
 {
-    uint64_t ns, at = 0;
+    uint64_t ns, at = 0, digest = 0;
     unsigned count;
-    for (; at < 2 * STEP_BATCHES; at++) /* workspaces grow */
-        GNN_TRY(step(model, &m[at % STEP_BATCHES], &ns, err));
-    (void)printf("{\"library\":\"oocgnn\",\"dim\":%u,\"classes\":%u,\"nodes\":%u,\"edges\":%u}\n",
-                 bench->graph.dataset.dim, bench->graph.dataset.class_count, m[0].view->node_count,
-                 m[0].view->blocks[0].edge_count);
+    for (; at < 2 * bench->batches; at++) /* workspaces grow */
+        GNN_TRY(step(model, &m[at % bench->batches], &ns, err));
+    for (uint32_t i = 0; i < bench->batches; i++)
+        digest += gnn_batch_digest(m[i].view, NULL);
+    (void)printf("{\"library\":\"oocgnn\",\"batches\":%u,\"dim\":%u,\"digest\":\"%016" PRIx64 "\"}\n", bench->batches,
+                 bench->graph.dataset.dim, digest);
     (void)fflush(stdout);
     while (scanf("%u", &count) == 1) {
         for (unsigned i = 0; i < count; i++, at++) {
-            GNN_TRY(step(model, &m[at % STEP_BATCHES], &ns, err));
+            GNN_TRY(step(model, &m[at % bench->batches], &ns, err));
             (void)printf("%s%" PRIu64, i == 0 ? "{\"steps_ns\":[" : ",", ns);
         }
         (void)puts("]}");
@@ -309,7 +279,7 @@ static enum gnn_status train(struct bench *bench, const char *model_name, struct
     enum gnn_status status =
         gnn_source_memory(bench->world, bench->graph.indices, bench->graph.dataset.edge_count, &source, err);
     GNN_NEXT(status, gnn_sampler_open(bench->world, &bench->config, &bench->graph.dataset, source, &sampler, err));
-    for (uint32_t i = 0; i < STEP_BATCHES; i++)
+    for (uint32_t i = 0; i < bench->batches; i++)
         GNN_NEXT(status, draw_minibatch(bench, sampler, i, &batches[i], err));
     GNN_NEXT(status, gnn_tensor_cpu.open(&env, NULL, &tensor, err));
     GNN_NEXT(status, gnn_model_open(tensor, &config, &model, err));
@@ -369,17 +339,16 @@ int main(int argc, char **argv)
     struct bench bench = {.world = NULL};
     struct gnn_err err = {0};
     enum gnn_status status = GNN_OK;
-    const bool samples = argc == 6 && strcmp(argv[1], "sample") == 0;
+    const bool samples = argc == 5 && strcmp(argv[1], "sample") == 0;
     if (argc == 3 && strcmp(argv[1], "group") == 0) {
         status = hold_group(argv[2], &err);
-    } else if (samples || (argc == 7 && strcmp(argv[1], "step") == 0)) {
-        bench.folder = argv[3];
-        bench.batch_size = (uint32_t)strtoul(argv[4], NULL, 10);
-        bench.threads = (uint32_t)strtoul(argv[5], NULL, 10);
+    } else if (samples || (argc == 6 && strcmp(argv[1], "step") == 0)) {
+        bench.batch_size = (uint32_t)strtoul(argv[3], NULL, 10);
+        bench.threads = (uint32_t)strtoul(argv[4], NULL, 10);
         if (bench.batch_size < 1 || bench.threads < 1 || bench.threads > THREADS_MAX)
-            status = gnn_fail(&err, GNN_EUSAGE, "a batch of %s with %s threads", argv[4], argv[5]);
+            status = gnn_fail(&err, GNN_EUSAGE, "a batch of %s with %s threads", argv[3], argv[4]);
         GNN_NEXT(status, bench_open(&bench, argv[2], samples ? SAMPLE_BATCHES : STEP_BATCHES, &err));
-        GNN_NEXT(status, samples ? serve_samples(&bench, &err) : train(&bench, argv[6], &err));
+        GNN_NEXT(status, samples ? serve_samples(&bench, &err) : train(&bench, argv[5], &err));
     } else {
         status = gnn_fail(&err, GNN_EUSAGE, "sample, step or group; see the head of tests/bench/bench_peers.c");
     }

@@ -36,7 +36,7 @@ if library == "graphbolt" and job == "sample":
 if not own:
     say(library=library + " 1.0", pid=4711)
     sys.stdin.readline()
-say(batches=1)
+say(batches=1, digest="d1", dim=128)
 for line in sys.stdin:
     n = int(line)
     if os.path.exists(__file__ + ".slow") and library == "graphbolt":
@@ -49,6 +49,12 @@ E2
 cat >"$dir/oocgnn" <<'E2'
 #!/bin/sh
 [ "$1" = --version ] && echo "oocgnn stand-in" && exit 0
+if [ "$1" = export ]; then # DATASET --out DIR
+    echo "$*" >>"${0%/*}/exports"
+    [ -e "${0%/*}/full" ] && echo "oocgnn: the disk is full" >&2 && exit 1
+    mkdir "$4" && echo '{"batch_digest": "d1"}' >"$4/batches.json"
+    exit
+fi
 case "$*" in
 *gnndrive\ --dataset*) echo '{"status": "oom", "epochs": []}' ;;
 *) echo '{"status": "ok", "epochs": [{"wall_ns": 9e9}, {"wall_ns": 1e9}]}' ;;
@@ -94,6 +100,23 @@ in_section sampling '; dgl 1.0. Medians' && in_section steps '; pyg 1.0, dgl 1.0
 verdict "every section says the libraries it met" $?
 in_section sampling 'left out: GraphBolt' && ! in_section epochs 'left out'
 verdict "what was left out is said in its own section" $?
+
+# The libraries read what is exported: the dataset once, and as many mini-batches as each part takes.
+grep -q " --format csc --dim 128\$" "$dir/exports" && [ "$(grep -c -- '--format csc' "$dir/exports")" = 1 ] &&
+    [ "$(grep -c -- '--batches 256 --batch 10 --fanout 10,10,10 --seed 1$' "$dir/exports")" = 1 ] &&
+    [ "$(grep -c -- '--batches 4 --batch 10 --fanout 10,10,10 --seed 1$' "$dir/exports")" = 2 ]
+verdict "exports: $(cat "$dir/exports")" $?
+sed -i 's/digest="d1"/digest="d2"/' "$dir/bench/bench_peers"
+page >"$dir/page.md"
+peers --parts steps
+[ $? -eq 1 ] && grep -qF "our mini-batches are ('d2', '128'), of the exported ones ('d1', '128')" "$dir/said" && diff <(page) "$dir/page.md"
+verdict "other mini-batches than the exported ones: $(tail -n 1 "$dir/said")" $?
+cp "$dir/side" "$dir/bench/bench_peers"
+touch "$dir/full"
+peers --parts steps
+[ $? -eq 1 ] && grep -qF "oocgnn: the disk is full" "$dir/said"
+verdict "an export that fails: $(tail -n 1 "$dir/said")" $?
+rm "$dir/full"
 
 # A part alone; its command.
 page >"$dir/page.md"

@@ -23,6 +23,7 @@ unchanged() { diff -r "$dir/before" results >>"$dir/said"; }
 cat >"$dir/oocgnn" <<'E2'
 #!/usr/bin/env bash
 [ "$1" = --version ] && echo "oocgnn stand-in"
+[ "$1" != export ] || { mkdir "$4" && echo '{"batch_digest": "d1"}' >"$4/batches.json"; }
 [ "$1" != run ] || echo '{"status": "ok", "epochs": [{"wall_ns": 9e9, "figures": {}}, {"wall_ns": 1e9, "figures": {}}]}'
 E2
 cat >"$dir/side" <<'E2'
@@ -34,7 +35,7 @@ job = words[0] if own else words[1]
 if not own:
     print(json.dumps({"library": "l", "pid": 1}), flush=True)
     sys.stdin.readline()
-print(json.dumps({"batches": 1}), flush=True)
+print(json.dumps({"batches": 1, "digest": "d1", "dim": 128}), flush=True)
 for line in sys.stdin:
     print(json.dumps({"total_ns": 9, "edges": 9} if job == "sample" else {"steps_ns": [9] * int(line)}), flush=True)
 E2
