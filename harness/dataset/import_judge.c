@@ -91,7 +91,7 @@ enum gnn_status gnn_import_judge_counts(struct gnn_importer *importer, struct gn
 
 /* ---- nodes ---- */
 
-/* Whether the number of nodes is somebody's statement, and not the largest ID. */
+/* Returns whether a file or an option states the number of nodes. Otherwise, the largest ID defines it. */
 static bool nodes_are_stated(const struct gnn_importer *importer)
 {
     const struct gnn_edge_report *const r = &importer->report;

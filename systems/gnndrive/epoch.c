@@ -366,7 +366,7 @@ enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epo
     GNN_TRY(begin_epoch(s, epoch, err));
     const uint64_t start_ns = gnn_observed_ns(s->env->world);
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    if (s->env->workload->sample_only) /* nobody takes mini-batches: all of it is sampling */
+    if (s->env->workload->sample_only) /* no trainer waits, so the whole epoch is sampling */
         gnn_epoch_figure(out, "sample_ns", gnn_observed_ns(s->env->world) - start_ns);
     fill_result(s, out);
     if (s->fb == NULL)

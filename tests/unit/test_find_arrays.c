@@ -222,7 +222,7 @@ static void test_mag240m(void **state)
     }
 }
 
-/* By name, where the layout is of nobody's making. */
+/* By the names of the files, for layouts that no publisher defines. */
 static void test_named_files(void **state)
 {
     char dir[DATA_PATH], path[DATA_PATH];
