@@ -118,13 +118,25 @@ enum gnn_status gnn_db_run(struct gnn_db *db, sqlite3_stmt *statement, const cha
 
 /* ---- opening ---- */
 
-static enum gnn_status query_i64(struct gnn_db *db, const char *sql, int64_t *out, struct gnn_err *err)
+/* What a database says it is. All zero: an empty file. */
+struct schema_marks {
+    int64_t application, version, objects;
+};
+
+/* Reads the marks. One statement reads all of them, since another process may create the schema at any moment: three
+ * statements have seen a database before and after. */
+static enum gnn_status read_marks(struct gnn_db *db, struct schema_marks *out, struct gnn_err *err)
 {
     sqlite3_stmt *statement;
-    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
-    const int code = sqlite3_step(statement);
-    *out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    const enum gnn_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GNN_OK : gnn_db_fail(db, "open", err);
+    GNN_TRY(gnn_db_prepare(db,
+                           "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
+                           "FROM pragma_application_id, pragma_user_version",
+                           &statement, err));
+    const bool row = sqlite3_step(statement) == SQLITE_ROW;
+    if (row)
+        *out = (struct schema_marks){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
+                                     sqlite3_column_int64(statement, 2)};
+    const enum gnn_status status = row ? GNN_OK : gnn_db_fail(db, "open", err);
     (void)sqlite3_finalize(statement);
     return status;
 }
@@ -132,10 +144,9 @@ static enum gnn_status query_i64(struct gnn_db *db, const char *sql, int64_t *ou
 /* An empty file gets the schema when it may be written; anything else must be ours and of this version. */
 static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_err *err)
 {
-    int64_t application, version, objects;
-    GNN_TRY(query_i64(db, "PRAGMA application_id", &application, err));
-    GNN_TRY(query_i64(db, "PRAGMA user_version", &version, err));
-    GNN_TRY(query_i64(db, "SELECT count(*) FROM sqlite_schema", &objects, err));
+    struct schema_marks marks = {0};
+    GNN_TRY(read_marks(db, &marks, err));
+    const int64_t application = marks.application, version = marks.version, objects = marks.objects;
     if (create && application == 0 && version == 0 && objects == 0)
         return gnn_db_exec(db, schema_sql, "create", err);
     if (application == 0 && objects == 0)
