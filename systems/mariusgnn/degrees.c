@@ -149,32 +149,62 @@ static struct tree draws_of(const struct estimate *e, uint32_t degree, uint32_t 
     return (struct tree){.mean = fmin(expected, most), .variance = fmin(expected * (1 - share), most * most / 4)};
 }
 
-/* Returns the tree of a node that was found so and draws with the fan-out. source, destination: the trees of what it
- * finds along an incoming and along an outgoing edge. */
+/* Sums over the nodes of a sample, each with its weight. */
+struct tree_sums {
+    double weight, mean, square, variance, sources;
+};
+
+/* Adds the tree of one node of the sample. source, destination: the trees of what it finds along an incoming and along
+ * an outgoing edge. */
+static void add_node(const struct estimate *e, const struct marius_degree *degree, enum found found, uint32_t fanout,
+                     const struct tree *source, const struct tree *destination, struct tree_sums *out)
+{
+    const double weight = weight_of(degree, found);
+    const struct tree in = draws_of(e, degree->in, fanout);
+    const struct tree outgoing = draws_of(e, e->dense->out_edges ? degree->out : 0, fanout);
+    const double size = in.mean * source->mean + outgoing.mean * destination->mean;
+    out->weight += weight;
+    out->mean += weight * size;
+    out->square += weight * size * size;
+    out->sources += weight * (in.mean * (1 + source->sources) + outgoing.mean * destination->sources);
+    out->variance +=
+        weight * (in.mean * source->variance + in.variance * source->mean * source->mean +
+                  outgoing.mean * destination->variance + outgoing.variance * destination->mean * destination->mean);
+}
+
+/* Adds a part of the mean node of the sample that was found so. */
+static void add_sample(const struct estimate *e, const struct marius_degree_sample *sample, double part,
+                       enum found found, uint32_t fanout, const struct tree *source, const struct tree *destination,
+                       struct tree_sums *out)
+{
+    struct tree_sums own = {.weight = 0};
+    for (uint32_t i = 0; i < sample->count; i++)
+        add_node(e, &sample->of[i], found, fanout, source, destination, &own);
+    if (own.weight <= 0)
+        return;
+    out->weight += part;
+    out->mean += part * own.mean / own.weight;
+    out->square += part * own.square / own.weight;
+    out->sources += part * own.sources / own.weight;
+    out->variance += part * own.variance / own.weight;
+}
+
+/* Returns the tree of a node that was found so and draws with the fan-out. */
 static struct tree tree_of(const struct estimate *e, enum found found, uint32_t fanout, const struct tree *source,
                            const struct tree *destination)
 {
-    const struct marius_degree_sample *const sample = found == AS_TARGET ? &e->degrees->train : &e->degrees->nodes;
-    double nodes = 0, mean = 0, square = 0, variance = 0, sources = 0;
-    for (uint32_t i = 0; i < sample->count; i++) {
-        const struct marius_degree *const degree = &sample->of[i];
-        const double weight = weight_of(degree, found);
-        const struct tree in = draws_of(e, degree->in, fanout);
-        const struct tree out = draws_of(e, e->dense->out_edges ? degree->out : 0, fanout);
-        const double size = in.mean * source->mean + out.mean * destination->mean;
-        nodes += weight;
-        mean += weight * size;
-        square += weight * size * size;
-        sources += weight * (in.mean * (1 + source->sources) + out.mean * destination->sources);
-        variance += weight * (in.mean * source->variance + in.variance * source->mean * source->mean +
-                              out.mean * destination->variance + out.variance * destination->mean * destination->mean);
-    }
-    if (nodes <= 0)
+    const double trained = found == AS_TARGET ? 1 : found == AS_END ? 0 : e->from->trained;
+    struct tree_sums sums = {.weight = 0};
+    if (trained > 0)
+        add_sample(e, &e->degrees->train, trained, found, fanout, source, destination, &sums);
+    if (trained < 1)
+        add_sample(e, &e->degrees->nodes, 1 - trained, found, fanout, source, destination, &sums);
+    if (sums.weight <= 0)
         return (struct tree){.mean = 1};
-    mean /= nodes;
+    const double mean = sums.mean / sums.weight;
     return (struct tree){.mean = 1 + mean,
-                         .variance = fmax(square / nodes - mean * mean, 0) + variance / nodes,
-                         .sources = sources / nodes};
+                         .variance = fmax(sums.square / sums.weight - mean * mean, 0) + sums.variance / sums.weight,
+                         .sources = sums.sources / sums.weight};
 }
 
 /* Returns the tree of a target over so many hops. */

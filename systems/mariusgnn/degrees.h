@@ -44,6 +44,7 @@ struct marius_drawn_from {
     uint32_t local_count;
     uint64_t edge_count; /* resident */
     double share;        /* share of a resident node's neighbours that are resident */
+    double trained;      /* share of the nodes found along edges that are training nodes; 0: no more than of any */
     uint32_t targets;    /* of a mini-batch, at most */
     bool ends;           /* targets are ends of edges, nodes in proportion to their degrees; false: training nodes */
 };

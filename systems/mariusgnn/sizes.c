@@ -97,6 +97,7 @@ static enum gnn_status choose_partitions(const struct gnn_env *env, const struct
  * other partitions, the sums and squares of what each has with the first ones and with the others. */
 struct census {
     double first, mixed, same, others;
+    double into_first, out_of_first; /* of mixed, by the direction */
     double with_first, with_others, first_squared, others_squared, product;
 };
 
@@ -110,13 +111,11 @@ static void count_partition(struct census *out, double with_first, double with_o
     out->product += with_first * with_others;
 }
 
-/* Edges of buckets (i, j) and (j, i). */
-static double edges_between(uint32_t p, uint32_t i, uint32_t j, double mean, const uint64_t *start)
+/* Edges of bucket (from, to). */
+static double bucket_edges(uint32_t p, uint32_t from, uint32_t to, double mean, const uint64_t *start)
 {
-    if (start == NULL)
-        return 2 * mean;
-    const uint64_t there = (uint64_t)i * p + j, back = (uint64_t)j * p + i;
-    return (double)(start[there + 1] - start[there] + start[back + 1] - start[back]);
+    const uint64_t bucket = (uint64_t)from * p + to;
+    return start == NULL ? mean : (double)(start[bucket + 1] - start[bucket]);
 }
 
 /* first: the partitions that are always resident. */
@@ -129,12 +128,15 @@ static void take_census(const struct marius_sizes *sizes, uint32_t first, uint64
     for (uint32_t i = 0; i < p; i++) {
         double with_first = 0, with_others = 0;
         for (uint32_t j = 0; j < p; j++) {
-            const double half = edges_between(p, i, j, mean, bucket_start) / 2; /* each pair comes twice */
+            const double there = bucket_edges(p, i, j, mean, bucket_start);
+            const double half = (there + bucket_edges(p, j, i, mean, bucket_start)) / 2; /* each pair comes twice */
             const bool from_first = i < first, to_first = j < first;
             *(from_first && to_first   ? &out->first
               : from_first || to_first ? &out->mixed
               : i == j                 ? &out->same
                                        : &out->others) += half;
+            if (from_first != to_first)
+                *(to_first ? &out->into_first : &out->out_of_first) += there;
             *(to_first ? &with_first : &with_others) += i == j ? half : 2 * half;
         }
         if (i >= first)
@@ -165,6 +167,7 @@ struct sizing {
     const struct marius_config *config;
     const struct gnn_memory_plan *plan; /* with all that does not depend on c */
     struct marius_degrees degrees;
+    bool by_bucket;           /* censuses are of the store's buckets; false: of buckets of one size */
     struct census census[2];  /* without and with training nodes first */
     struct census of_triples; /* links: training edges */
 };
@@ -192,17 +195,36 @@ bool marius_needs_degrees(const struct gnn_env *env, const struct marius_config 
     return samples(env) && !env->workload->sample_only && config->edges == MARIUS_EDGES_BOTH;
 }
 
-/* A resident node's neighbours are resident in the share that the resident edges are of all of the resident nodes. */
+/* Sets the share of a resident node's neighbours that are resident: the resident edges' share of all edges of the
+ * resident nodes. Training nodes that come first may have more of their neighbours among themselves. Then it is the
+ * share of theirs, and most nodes found are training nodes: every hop from the targets is taken as the first. */
+static void find_shares(const struct sizing *s, const struct marius_sizes *sizes, struct marius_drawn_from *from)
+{
+    const double theirs = (double)s->env->dataset->edge_count * sizes->capacity / sizes->partitions;
+    const struct census *const c = &s->census[1];
+    const uint32_t left = sizes->partitions - sizes->training;
+    from->share = theirs > 0 ? fmin((double)sizes->resident_edges / theirs, 1) : 0;
+    if (!sizes->training_first || left == 0 || !s->by_bucket)
+        return;
+    const double drawn = (double)(sizes->capacity - gnn_min_u32(sizes->training, sizes->capacity)) / left;
+    const bool in_share = s->config->edges == MARIUS_EDGES_IN || c->into_first <= c->out_of_first;
+    const double others = in_share ? c->into_first : c->out_of_first, found = c->first + drawn * others;
+    const double share = found > 0 ? found / (c->first + others) : 0;
+    if (share <= from->share)
+        return;
+    from->share = share;
+    from->trained = c->first / found * s->env->dataset->train.count / ((double)sizes->training * sizes->rows);
+}
+
 static void find_largest(const struct sizing *s, struct marius_sizes *sizes)
 {
     const struct gnn_env *const env = s->env;
     const struct marius_dense_config dense = marius_dense_of(env, s->config);
-    const double theirs = (double)env->dataset->edge_count * sizes->capacity / sizes->partitions;
-    const struct marius_drawn_from from = {.local_count = sizes->capacity * sizes->rows,
-                                           .edge_count = sizes->resident_edges,
-                                           .share = theirs > 0 ? fmin((double)sizes->resident_edges / theirs, 1) : 0,
-                                           .targets = marius_targets_most(env),
-                                           .ends = marius_learns_links(env)};
+    struct marius_drawn_from from = {.local_count = sizes->capacity * sizes->rows,
+                                     .edge_count = sizes->resident_edges,
+                                     .targets = marius_targets_most(env),
+                                     .ends = marius_learns_links(env)};
+    find_shares(s, sizes, &from);
     if (samples(env))
         marius_largest_batch(&s->degrees, &dense, &from, &sizes->largest);
     else
@@ -466,6 +488,7 @@ static void add_opening(struct gnn_memory_plan *plan, const struct sizing *s, co
 static void take_censuses(struct sizing *s, const struct marius_store *store, uint64_t edges,
                           const struct marius_sizes *sizes)
 {
+    s->by_bucket = store != NULL;
     take_census(sizes, 0, edges, store != NULL ? store->triple_start : NULL, &s->of_triples);
     for (int first = 0; first < 2; first++)
         take_census(sizes, first != 0 ? sizes->training : 0, s->env->dataset->edge_count,
