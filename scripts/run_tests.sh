@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs test programs, each under limits, and closes with one line of totals.
+# Runs test programs under limits. Prints a row for each program and a line of totals.
 #   scripts/run_tests.sh LOGDIR PROGRAM...
-# A program is a cmocka binary, or a script that closes with cmocka's summary lines. What failed is shown whole.
+# A program is a cmocka binary, or a script that ends with cmocka's summary lines. The output of a failed program is
+# printed completely.
 #
-# A program with its children may take TEST_CPU_LIMIT_S seconds of processor time, however long it stands in line for a
-# processor. TEST_LIMIT_S, of the wall clock, is for what hangs.
+# TEST_CPU_LIMIT_S limits the processor time of a program and its children. Waiting for a processor does not count.
+# TEST_LIMIT_S limits the time by the wall clock, so that a program that hangs is stopped.
 #
-# Where there are two processors, two programs run at a time as far as tests/lanes.txt allows, those of one word in the order
-# of its lines: what shares, two by two; then what stands alone, with nothing beside it but what computes, at a lower
-# priority. Rows come in the order of the arguments, each when all before it have come. TEST_LANES=1: one program after
-# another, in that order.
+# On two processors, two lanes run programs as tests/lanes.txt allows. First both lanes run programs of the kind
+# "shares". Then the first lane runs programs of the kind "alone", while the second runs those of the kind "computes" at
+# a lower priority. Programs of one kind run in the order of the file's lines. Rows are printed in the order of the
+# arguments. TEST_LANES=1 runs all programs one by one in that order.
 set -uo pipefail
 
 log_dir=$1
@@ -22,12 +23,14 @@ ticks_per_s=$(getconf CLK_TCK)
 lanes=${TEST_LANES:-$(nproc 2>/dev/null || echo 1)}
 lanes_file=${TEST_LANES_FILE:-tests/lanes.txt}
 mkdir -p "$log_dir"
-state=$(mktemp -d) # N: program N was taken; N.pid: its process; N.cpu: its seconds of processor time; N.end: how it ended
-mkfifo "$state/never" # nobody writes to it: to read it is to wait
+# Files: N (a lane has taken program N), N.pid (its process), N.cpu (its processor time in seconds), N.end (its exit
+# status and its time by the clock).
+state=$(mktemp -d)
+mkfifo "$state/never" # never written to: reading it with a timeout is a sleep without a process
 lane=
 printed=0 passed=0 failed=0 skipped=0
 
-# Also what the second lane runs ends with this script. (A limit that is ended ends its program.)
+# Stops the second lane and its program. (timeout stops its program when it is stopped itself.)
 clean_up() {
     [ -z "$lane" ] || kill "$lane" 2>/dev/null
     [ ! -s "$state/beside" ] || kill "$(cat "$state/beside")" 2>/dev/null
@@ -36,13 +39,14 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-# "folder/name" of a program: programs of two folders may have one name.
+# Prints "folder/name" of a program, because programs of two folders may have the same name.
 key_of() {
     local folder=${1%/*}
     echo "${folder##*/}/${1##*/}"
 }
 
-# The line of tests/lanes.txt that a program has, and what it says: computes, shares, or alone where there is none.
+# Prints the number of the line of tests/lanes.txt that matches a program, and its kind: computes, shares or alone.
+# Without a matching line, prints 0 and alone.
 lane_of() {
     local kind pattern key line=0
     key=$(key_of "$1")
@@ -55,7 +59,7 @@ lane_of() {
 }
 
 kinds=()
-order=() # of the lines
+order=() # of the lines in tests/lanes.txt
 for n in "${!programs[@]}"; do
     read -r line kind <<<"$(lane_of "${programs[$n]}")"
     kinds+=("$kind")
@@ -63,7 +67,7 @@ for n in "${!programs[@]}"; do
 done
 mapfile -t order < <(printf '%s\n' "${order[@]}" | sort -n -k1,1 -k2,2 | cut -d ' ' -f 2)
 
-# What only computes has its files in memory where there is room, so that no device hears of them.
+# Programs that only compute keep their temporary files in memory if there is room, so that no device is used.
 memory_dir=${TMPDIR:-/tmp}
 room_kib=$(df --output=avail,fstype -k /dev/shm 2>/dev/null | awk '$2 == "tmpfs" { print $1 }')
 [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "${room_kib:-0}" -gt $((1 << 20)) ] && memory_dir=/dev/shm
@@ -74,8 +78,8 @@ log_of() {
     echo "$log_dir/${key/\//.}.log"
 }
 
-# Clock ticks of processor time that a process has taken with what descends from it or is in its group, the children that
-# ended and were waited for included.
+# Prints the clock ticks of processor time of a process, its descendants and its process group. Children that have ended
+# are included if they were waited for.
 ticks_of() {
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v top="$1" '
         { pid = $1; sub(/^.*\) /, ""); parent[pid] = $2; group[pid] = $3; took[pid] = $12 + $13 + $14 + $15 }
@@ -86,7 +90,8 @@ ticks_of() {
               print ticks + 0 }'
 }
 
-# Looks once a second at what program N takes, and stops it at the limit. (ulimit -t counts every process by itself.)
+# Reads the processor time of program N every second, and stops the program at the limit. (ulimit -t would count each
+# process separately.)
 watch() {
     local pid ticks never start_s=$SECONDS
     exec {never}<>"$state/never"
@@ -103,7 +108,7 @@ watch() {
     done
 }
 
-# Runs program N unless another lane has taken it.
+# Runs program N unless the other lane has taken it.
 run() {
     local start_s=$SECONDS status watcher cpu_s=0
     mkdir "$state/$1" 2>/dev/null || return 0
@@ -130,7 +135,7 @@ run() {
     [ -n "${beside:-}" ] || print_rows
 }
 
-# Runs every program of a kind, in the order of the lines.
+# Runs all programs of a kind, in the order of the lines in tests/lanes.txt.
 run_all() {
     local n
     for n in "${order[@]}"; do
@@ -138,7 +143,7 @@ run_all() {
     done
 }
 
-# The number in a summary line such as "[  PASSED  ] 12 test(s)."; 0 where the line is absent.
+# Prints the number in a summary line such as "[  PASSED  ] 12 test(s).", or 0 without such a line.
 summary() {
     sed -n "s/^\[  $1 *\] \([0-9][0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
@@ -161,7 +166,7 @@ print_row() {
     grep -hE '^(skip|left out): ' "$log" | sort -u | sed 's/^/    /' # with the reason
 }
 
-# The rows that are due.
+# Prints the rows of programs that have ended, up to the first that has not.
 print_rows() {
     while [ "$printed" -lt ${#programs[@]} ] && [ -e "$state/$printed.end" ]; do
         print_row "$printed"
@@ -184,10 +189,12 @@ else
     until [ -e "$state/shared" ] || ! kill -0 "$lane" 2>/dev/null; do sleep 0.1; done
     run_all alone
     run_all computes
-    wait "$lane" 2>/dev/null || true # it may have ended, and been forgotten, long ago
+    wait "$lane" 2>/dev/null || true # the shell may already have forgotten a lane that ended long ago
     lane=
-    for n in "${!programs[@]}"; do # a lane that was killed has no row of its own
-        [ -e "$state/$n.end" ] || { echo "not run to its end" >>"$(log_of "$n")" && echo "125 0" >"$state/$n.end"; }
+    for n in "${!programs[@]}"; do # a program of a lane that was killed has no result
+        [ ! -e "$state/$n.end" ] || continue
+        echo "did not run to its end: its lane was stopped" >>"$(log_of "$n")"
+        echo "125 0" >"$state/$n.end"
     done
     print_rows
 fi
