@@ -35,8 +35,9 @@ const struct gnn_option ginex_options[] = {
      .source = "GNNDrive section 5: 6 GB of 32 GB"},
     {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "0",
      .max = 100, .source = "ours: AGNES's Figure 6 gives half to each",
-     .help = "Size of each cache whose own option is 0, as a share of the memory that the limit leaves in the phase "
-             "of the cache. With cache_share=0, the defaults of feature_cache and neighbour_cache apply."},
+     .help = "Size of each cache whose own option is 0, as a share of the memory that all other needs leave free "
+             "under the memory limit. For the feature cache, this is the memory left in Execute; for the neighbour "
+             "cache, in Inspect. With cache_share=0, the defaults of feature_cache and neighbour_cache apply."},
     {.name = "cache_neighbours", .type = GNN_OPT_BOOL, .offset = FIELD(cache_neighbours), .def = "true",
      .help = "Use a neighbour cache; false: every neighbour list is read."},
     {.name = "skip_isolated", .type = GNN_OPT_BOOL, .offset = FIELD(skip_isolated), .def = "false",
