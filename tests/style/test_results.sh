@@ -40,9 +40,9 @@ rows = [r for r in csv.DictReader(open("results/data/ratios.csv"))
 pairs = [(float(r["ours"]), float(r["published"])) for r in rows]
 off = [abs(log2(ours / published)) for ours, published in pairs]
 lost = sum((ours - 1) * (published - 1) <= 0 for ours, published in pairs)
-print(f"speed-ups differ from {len(off)} published ones by a median factor of {2 ** median(off):.2f}; "
-      f"{sum(x <= log2(1.25) for x in off)} differ by at most 1.25, {sum(x <= 1 for x in off)} by at most 2. "
-      f"In {lost} there is no difference or the wrong winner. If every speed-up is guessed to be 1, the median factor is "
+print(f"speed-ups differ from {len(off)} published ones by a median factor of {2 ** median(off):.2f}: "
+      f"{sum(x <= log2(1.25) for x in off)} by at most 1.25, {sum(x <= 1 for x in off)} by at most 2. "
+      f"For {lost}, simulation finds a tie or the wrong winner. If every speed-up is guessed to be 1, the median factor is "
       f"{2 ** median(abs(log2(p)) for _, p in pairs):.2f}. The worst simulated ratio is {2 ** max(off):.0f} times")
 EOF
 )
