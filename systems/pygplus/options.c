@@ -10,7 +10,7 @@ static const char *const floyd_words[] = {"exact", "biased", NULL};
 const struct gnn_option pygplus_options[] = {
     {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "0", .max = 128,
      .help = "Sampler threads (W); thread k mod W samples mini-batch k. 0 = the smallest of three numbers: the "
-             "cores, 32, and E. E is an eighth of the mini-batches of an epoch, but at least 2.",
+             "number of cores, 32, and E. E is an eighth of the number of mini-batches of an epoch, but at least 2.",
      .source = "Ginex artifact: 32"},
     {.name = "prefetch", .type = GNN_OPT_U32, .offset = FIELD(prefetch), .unit = "batches", .def = "2",
      .min = 1, .max = 64,
