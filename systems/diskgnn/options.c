@@ -69,9 +69,9 @@ const struct gnn_option diskgnn_options[] = {
              "by one minimum over all functions; off: by descending use count.",
      .source = "released code: pair; paper Algorithm 1: printed"},
     {.name = "unordered", .type = GNN_OPT_BOOL, .offset = FIELD(unordered), .def = "false",
-     .help = "Also report what each mini-batch would read with a single disk cache for all mini-batches. It would have "
-             "as many rows as a segment's disk cache, ordered by descending number of uses. Computed when the "
-             "prepared files are opened.",
+     .help = "Also report what each mini-batch would read with a single disk cache for all mini-batches. This cache "
+             "would have as many rows as a segment's disk cache, ordered by descending number of uses. Computed when "
+             "the prepared files are opened.",
      .source = "paper Figure 5b"},
     {.name = "packing", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.packing), .def = "batched",
      .choices = WORDS("batched", "individual"),
