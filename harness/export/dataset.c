@@ -6,7 +6,7 @@
 #include "harness/dataset/exported.h"
 #include "harness/dataset/read.h"
 #include "harness/export/export.h"
-#include "harness/export/npy_out.h"
+#include "harness/base/npy_out.h"
 #include "harness/export/target.h"
 
 #include <assert.h>

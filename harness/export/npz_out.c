@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/export/npz_out.h"
 
-#include "harness/export/npy_out.h"
+#include "harness/base/npy_out.h"
 
 #include <assert.h>
 #include <stdio.h>

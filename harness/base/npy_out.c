@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/export/npy_out.h"
+#include "harness/base/npy_out.h"
 
 #include <assert.h>
 #include <inttypes.h>

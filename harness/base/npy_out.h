@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes headers of NumPy's .npy files (format 1.0). Internal to harness/export/.
+/* Writes headers of NumPy's .npy files (format 1.0).
  * Source: the description of the format in numpy/lib/format.py. */
-#ifndef GNN_EXPORT_NPY_OUT_H
-#define GNN_EXPORT_NPY_OUT_H
+#ifndef GNN_BASE_NPY_OUT_H
+#define GNN_BASE_NPY_OUT_H
 
 #include "harness/oocgnn.h"
 
