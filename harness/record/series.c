@@ -22,8 +22,8 @@ static const char *const told[] = {"dataset",    "scale",  "dim",     "model",  
                                    "compute",    "memory", INHERITED, "cap",         "batch", "fanout",
                                    "device-bps", "cold",   "io",      "device-iops", "seed"};
 /* Where a run is told; `preset` has set other options. */
-static const char *const ignored[] = {"db",    "json", "details", "quiet",  "trace-loss",
-                                      "bound", "data", "preset",  "system", "sample-only"};
+static const char *const ignored[] = {"db",         "json",  "details", "quiet",  "trace-loss", "trace-io",
+                                      "trace-rows", "bound", "data",    "preset", "system",     "sample-only"};
 static const char *const environment[] = {"dataset.digest", "profile.digest", "costs.digest",
                                           "build.revision", "build.compiler", "build.flags"};
 

@@ -139,6 +139,29 @@ static enum gnn_status check_batches(const struct gnn_run_config *config, struct
     return GNN_OK;
 }
 
+/* A trace is of one process, and rows are noted when they are trained. */
+static enum gnn_status check_traces(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    const bool processes = config->workers > 1 && config->world == GNN_WORLD_MEASURED;
+    if (config->trace_io[0] != '\0' && processes)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--trace-io %s: the --workers %u are processes, and a trace has the requests of one; use "
+                        "--workers 1, or --world simulated",
+                        config->trace_io, config->workers);
+    if (config->trace_rows[0] != '\0' && config->workers > 1)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--trace-rows %s: only the first of --workers %u could write its rows; use --workers 1",
+                        config->trace_rows, config->workers);
+    if (config->trace_rows[0] != '\0' && config->sample_only)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--trace-rows %s: --sample-only trains no mini-batch, and rows are written when they are "
+                        "trained; leave one of the two out",
+                        config->trace_rows);
+    if (config->trace_io[0] == '\0' || strcmp(config->trace_io, config->trace_rows) != 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "--trace-io and --trace-rows %s: name two files", config->trace_io);
+}
+
 static enum gnn_status check_limits(const struct gnn_run_config *config, struct gnn_err *err)
 {
     char text[32];
@@ -313,6 +336,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     GNN_TRY(config->world == GNN_WORLD_SIMULATED ? check_simulated(config, err) : check_measured(config, &faults, err));
     GNN_TRY(check_generate(config, err));
     GNN_TRY(check_batches(config, err));
+    GNN_TRY(check_traces(config, err));
     GNN_TRY(check_readahead(config, err));
     GNN_TRY(check_limits(config, err));
     return check_compute(config, err);

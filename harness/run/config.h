@@ -77,6 +77,8 @@ struct gnn_run_config {
     uint64_t interval_ns; /* interval of the probes */
     char db[GNN_TEXT_MAX];
     char trace_loss[GNN_TEXT_MAX]; /* file with one line per step, or "" */
+    char trace_io[GNN_TEXT_MAX];   /* file with one line per read or write, or "" */
+    char trace_rows[GNN_TEXT_MAX]; /* file with the rows of every mini-batch, or "" */
     bool bound;                    /* compute the minimum reads after the run */
     bool json, details, quiet;
 

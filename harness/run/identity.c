@@ -12,7 +12,8 @@
 #include <string.h>
 
 /* Options that say where a run is told, not what it is. */
-static const char *const told[] = {"db", "json", "details", "quiet", "trace-loss", "bound", NULL};
+static const char *const told[] = {"db",       "json",       "details", "quiet", "trace-loss",
+                                   "trace-io", "trace-rows", "bound",   NULL};
 /* Options in which runs that are compared may differ. */
 static const char *const compared[] = {"system", "compute", NULL};
 

@@ -9,6 +9,7 @@
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
+#include "harness/world/traced.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -80,6 +81,18 @@ uint32_t gnn_machine_series(const struct gnn_machine *m, uint32_t first, uint32_
     return got;
 }
 
+/* The simulated world's on_fill. */
+static void trace_fill(void *ctx, const struct gnn_page_fill *fill)
+{
+    const struct gnn_io_request request = {.action = GNN_IO_READ,
+                                           .file = fill->file,
+                                           .offset_bytes = fill->offset_bytes,
+                                           .len_bytes = fill->len_bytes,
+                                           .now_ns = fill->now_ns,
+                                           .done_ns = fill->done_ns};
+    gnn_io_trace_add(ctx, &request);
+}
+
 static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_machine_open_profile(m->config, "--profile", m->config->profile, &m->profile, err));
@@ -96,7 +109,9 @@ static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on
                                                 .cap_bytes = m->config->memory_bytes,
                                                 .on_deadlock = on_deadlock,
                                                 .on_tick = take_reading,
-                                                .on_tick_ctx = m};
+                                                .on_tick_ctx = m,
+                                                .on_fill = m->trace != NULL ? trace_fill : NULL,
+                                                .on_fill_ctx = m->trace};
     return gnn_world_simulated_open(&config, &m->inner, err);
 }
 
@@ -158,15 +173,21 @@ static void open_calibrated(struct gnn_machine *m)
 static enum gnn_status open_worlds(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
+    if (m->config->trace_io[0] != '\0')
+        GNN_TRY(gnn_io_trace_open("--trace-io", m->config->trace_io, &m->trace, err));
     const struct gnn_measured_config measured = {.memory_limit_bytes = allocation_limit(m),
                                                  .processes = m->config->workers > 1};
     GNN_TRY(m->simulated ? open_simulated(m, on_deadlock, err) : gnn_world_measured_open(&measured, &m->inner, err));
     m->world = m->inner;
     GNN_TRY(hold_other_processes(m, err));
-    if (m->config->fault[0] == '\0')
+    if (m->config->fault[0] != '\0') {
+        GNN_TRY(gnn_world_faulty_open(m->inner, &m->faults.plan, &m->faulty, err));
+        m->world = m->faulty;
+    }
+    if (m->trace == NULL)
         return GNN_OK;
-    GNN_TRY(gnn_world_faulty_open(m->inner, &m->faults.plan, &m->faulty, err));
-    m->world = m->faulty;
+    GNN_TRY(gnn_world_traced_open(m->world, m->trace, &m->traced, err));
+    m->world = m->traced;
     return GNN_OK;
 }
 
@@ -197,11 +218,13 @@ void gnn_machine_close(struct gnn_machine *m)
         gnn_dataset_close(m->world, m->dataset);
     if (m->inner != NULL)
         gnn_mem_free(m->inner, m->other_processes);
+    gnn_world_traced_close(m->traced);
     gnn_world_faulty_close(m->faulty);
     if (m->simulated)
         gnn_world_simulated_close(m->inner);
     else
         gnn_world_measured_close(m->inner);
+    gnn_io_trace_close(m->trace);
     gnn_read_times_close(m->read_times);
     gnn_profile_close(m->calibrated);
     gnn_profile_close(m->compute);
@@ -213,6 +236,22 @@ void gnn_machine_close(struct gnn_machine *m)
 struct gnn_world *gnn_machine_world(struct gnn_machine *m)
 {
     return m->world;
+}
+
+void gnn_machine_trace_epoch(struct gnn_machine *m, uint64_t epoch)
+{
+    if (m->trace != NULL)
+        gnn_io_trace_epoch(m->trace, epoch);
+}
+
+enum gnn_status gnn_machine_trace_check(struct gnn_machine *m, struct gnn_err *err)
+{
+    return m->trace != NULL ? gnn_io_trace_check(m->trace, err) : GNN_OK;
+}
+
+enum gnn_status gnn_machine_trace_finish(struct gnn_machine *m, struct gnn_err *err)
+{
+    return m->trace != NULL ? gnn_io_trace_finish(m->trace, err) : GNN_OK;
 }
 
 void gnn_machine_read_times(struct gnn_machine *m, struct gnn_read_tally *out)

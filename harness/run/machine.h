@@ -21,6 +21,12 @@ void gnn_machine_close(struct gnn_machine *machine); /* accepts NULL; all that w
 
 struct gnn_world *gnn_machine_world(struct gnn_machine *machine); /* with the run's faults, if any */
 
+/* Set the epoch of the requests that --trace-io writes (from 1; 0 outside of epochs). Return the first error of a write
+ * to the trace. Give the complete trace its name. Without --trace-io they do nothing. */
+void gnn_machine_trace_epoch(struct gnn_machine *machine, uint64_t epoch);
+GNN_MUST_CHECK enum gnn_status gnn_machine_trace_check(struct gnn_machine *machine, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_machine_trace_finish(struct gnn_machine *machine, struct gnn_err *err);
+
 /* Opens the prepared dataset, or in the simulated world the registry's graph. The machine owns it. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_dataset(struct gnn_machine *machine, const struct gnn_dataset **out,
                                                    struct gnn_err *err);

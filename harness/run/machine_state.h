@@ -9,6 +9,7 @@
 #include "harness/run/fault_option.h"
 #include "harness/run/machine.h"
 #include "harness/run/virtual_series.h"
+#include "harness/world/io_trace.h"
 #include "harness/world/profile.h"
 
 #include <stdatomic.h>
@@ -21,7 +22,8 @@ struct gnn_machine {
     struct gnn_profile slowed;      /* copy with --fault device-slowdown and --device-readahead applied */
     struct gnn_profile *compute;    /* profile of --compute model:P; NULL without */
     struct gnn_profile *calibrated; /* profile `this` of the measured world; NULL: not calibrated */
-    struct gnn_world *inner, *faulty, *world;
+    struct gnn_io_trace *trace;     /* --trace-io, or NULL */
+    struct gnn_world *inner, *faulty, *traced, *world;
     struct gnn_read_times *read_times;         /* records the reads of world */
     struct gnn_synthetic *synthetic;           /* a computed graph … */
     struct gnn_dataset *dataset;               /* … or a prepared one */

@@ -210,6 +210,12 @@ const struct gnn_option gnn_run_options[] = {
     OPTION(MOST_USED, "db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "SQLite file that the run is recorded in"),
     OPTION(OUTPUT, "trace-loss", TEXT, trace_loss, "", .unit = "FILE",
            .help = "Write epoch, mini-batch, loss (exact bits) and correct predictions of every step to this file"),
+    OPTION(OUTPUT, "trace-io", TEXT, trace_io, "", .unit = "FILE",
+           .help = "Write every read and write to this file, in fio's iolog format version 3 (docs/traces.md); "
+                   "`oocgnn trace FILE` analyses it"),
+    OPTION(OUTPUT, "trace-rows", TEXT, trace_rows, "", .unit = "FILE",
+           .help = "Write epoch, mini-batch and feature row of every row of every trained mini-batch to this file, as "
+                   "a NumPy array (rows, 3)"),
     OPTION(OUTPUT, "bound", BOOL, bound, "no",
            .help = "Sample the mini-batches again after the run and record bound_ratio: the feature bytes read, "
                    "divided by the minimum reads of any exact system (`oocgnn bound RUN` does this later)"),

@@ -47,9 +47,11 @@ void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const
     }
     if (w->env.rank > 0)
         return;
-    if (w->trace != NULL) /* a failed write is kept by the stream: flush_trace() */
+    if (w->trace != NULL) /* a failed write is kept by the stream: flush_traces() */
         (void)fprintf(w->trace, "%" PRIu64 " %" PRIu64 " %a %u\n", batch->epoch, batch->batch, step->loss,
                       step->correct);
+    if (w->rows != NULL)
+        gnn_row_file_add(w->rows, batch);
     const uint64_t now_ns = gnn_host_now_ns();
     if (now_ns - w->progress_ns < PROGRESS_INTERVAL_NS)
         return;
@@ -62,8 +64,11 @@ void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const
 }
 
 /* Flushes after every epoch, so that a trace that cannot be written ends the run instead of being cut in silence. */
-static enum gnn_status flush_trace(struct gnn_run_worker *w, struct gnn_err *err)
+static enum gnn_status flush_traces(struct gnn_run_worker *w, struct gnn_err *err)
 {
+    GNN_TRY(gnn_machine_trace_check(w->machine, err));
+    if (w->rows != NULL)
+        GNN_TRY(gnn_row_file_check(w->rows, err));
     if (w->trace == NULL)
         return GNN_OK;
     errno = 0;
@@ -302,7 +307,9 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     const uint64_t start_ns = gnn_now_ns(w->world);
     w->between = (struct gnn_histogram){.count = 0};
     w->last_step_ns = start_ns;
+    gnn_machine_trace_epoch(w->machine, epoch + 1);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
+    gnn_machine_trace_epoch(w->machine, 0);
     take_device_times(w, e);
     if (w->env.rank > 0)
         fill_report(w, e);
@@ -421,7 +428,7 @@ enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *w, struct gnn_err *
         if (atomic_load(w->control->stop))
             return gnn_fail(err, GNN_ECANCELLED, "stopped before epoch %" PRIu64, epoch);
         GNN_TRY(train_epoch(w, epoch, err));
-        GNN_TRY(flush_trace(w, err));
+        GNN_TRY(flush_traces(w, err));
         GNN_TRY(evaluate_epoch(w, epoch, err));
     }
     struct gnn_wire_message message = {0};

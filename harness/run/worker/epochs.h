@@ -8,6 +8,7 @@
 #include "harness/run/machine.h"
 #include "harness/run/worker/control.h"
 #include "harness/run/worker/extrapolate.h"
+#include "harness/run/worker/row_trace.h"
 #include "harness/system/intent.h"
 #include "harness/system/plan.h"
 
@@ -42,6 +43,7 @@ struct gnn_run_worker {
     struct gnn_wire_rules rules;
     struct gnn_phases phases;    /* for --batches */
     FILE *trace;                 /* --trace-loss, or NULL */
+    struct gnn_row_file *rows;   /* --trace-rows, or NULL */
     struct gnn_control *control; /* rank 0's */
     struct gnn_average average;  /* env.average points to it */
     bool own_process;            /* this is a rank > 0 in its own process, with its own counters */

@@ -56,6 +56,8 @@ static bool holds_other(const char *path)
 
 static enum gnn_status open_trace(struct gnn_run_worker *w, struct gnn_err *err)
 {
+    if (w->config->trace_rows[0] != '\0')
+        GNN_TRY(gnn_row_file_open(w->config->trace_rows, &w->rows, err));
     if (w->config->trace_loss[0] == '\0')
         return GNN_OK;
     struct stat info;
@@ -275,8 +277,17 @@ static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err
     return GNN_OK;
 }
 
+/* Gives the traces of a complete run their names. */
+static enum gnn_status finish_traces(struct gnn_run_worker *w, struct gnn_err *err)
+{
+    if (w->rows != NULL)
+        GNN_TRY(gnn_row_file_finish(w->rows, err));
+    return gnn_machine_trace_finish(w->machine, err);
+}
+
 static void close_worker(struct gnn_run_worker *w)
 {
+    gnn_row_file_close(w->rows);
     if (w->trace != NULL)
         (void)fclose(w->trace);
     gnn_control_close(w->control);
@@ -315,7 +326,7 @@ enum gnn_status gnn_run_need(const struct gnn_run_config *config, uint64_t cap_b
         return gnn_fail(err, GNN_ENOTSUP, "a plan does not open a GPU");
     control.stop = &control.own_stop;
     unlimited.memory_bytes = unlimited.swap_bytes = 0;
-    unlimited.trace_loss[0] = unlimited.fault[0] = '\0';
+    unlimited.trace_loss[0] = unlimited.trace_io[0] = unlimited.trace_rows[0] = unlimited.fault[0] = '\0';
     struct gnn_run_worker worker = {.config = &unlimited, .control = &control};
     const enum gnn_status status = plan_for(&worker, cap_bytes, err);
     if (status == GNN_OK && gnn_plan_check(&worker.plan, "", &cause) != GNN_OK)
@@ -368,6 +379,7 @@ int gnn_worker_main(const struct gnn_run_config *config)
     struct gnn_run_worker worker = {.config = config, .control = &control}, *const w = &worker;
     enum gnn_status status = open_worker(w, &err);
     GNN_NEXT(status, config->workers == 1 ? run_one(w, &err) : gnn_run_ranks(w, run_one, &err));
+    GNN_NEXT(status, finish_traces(w, &err));
     if (status != GNN_OK && w->time_passed) {
         err = (struct gnn_err){0};
         status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed", (double)config->time_limit_ns * 1e-9);

@@ -199,13 +199,23 @@ static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
     return done_ns;
 }
 
-/* Submits the reads of a touch; returns how many pages they are. Only a read() that is read ahead has its pages in
- * large folios, whose memory lies together. */
+/* What has pages brought in. Only a read() that is read ahead has its pages in large folios, whose memory lies
+ * together. */
+enum bring { BRING_READ, BRING_FOLIOS, BRING_FAULT };
+
+/* Reports a request of a page fault to the observer. */
+static void report_fill(const struct simulated *s, const struct gnn_page_fill *fill)
+{
+    if (s->config.on_fill != NULL)
+        s->config.on_fill(s->config.on_fill_ctx, fill);
+}
+
+/* Submits the reads of a touch; returns how many pages they are. */
 static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, const struct sim_touch *touch,
-                       bool folios)
+                       enum bring bring)
 {
     uint64_t (*const device_read)(struct sim_device *, uint64_t, uint64_t, uint64_t) =
-        folios ? sim_device_read : sim_device_read_scattered;
+        bring == BRING_FOLIOS ? sim_device_read : sim_device_read_scattered;
     uint64_t brought_in = 0;
     for (uint32_t i = 0; i < touch->read_count; i++) {
         const struct sim_page_range *const range = &touch->reads[i];
@@ -216,6 +226,12 @@ static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_
                 device_read(s->device, now_ns, sim_inode_device_offset(file->inode, first * GNN_PAGE_BYTES),
                             pages * GNN_PAGE_BYTES);
             add_flights(s->cached, range->file, first, pages, now_ns, done_ns);
+            if (bring == BRING_FAULT)
+                report_fill(s, &(struct gnn_page_fill){.file = file,
+                                                       .offset_bytes = first * GNN_PAGE_BYTES,
+                                                       .len_bytes = pages * GNN_PAGE_BYTES,
+                                                       .now_ns = now_ns,
+                                                       .done_ns = done_ns});
         }
         brought_in += range->pages;
     }
@@ -275,7 +291,7 @@ static uint64_t read_range(struct simulated *s, const struct gnn_file *file, uin
     sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
                         &touch);
     const bool folios = !file->random && s->profile->kernel >= FOLIOS_KERNEL;
-    *brought_in = submit(s, file, now_ns, &touch, folios);
+    *brought_in = submit(s, file, now_ns, &touch, folios ? BRING_FOLIOS : BRING_READ);
     uint64_t done_ns = now_ns;
     for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
         const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
@@ -406,7 +422,7 @@ uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum
     struct sim_touch touch;
     look_around(s, now_ns);
     sim_page_cache_touch(s->cache, number, page, readahead_of(advice), &touch);
-    const uint64_t further = submit(s, file, now_ns, &touch, false) - (touch.major ? 1 : 0);
+    const uint64_t further = submit(s, file, now_ns, &touch, BRING_FAULT) - (touch.major ? 1 : 0);
     const uint64_t reclaimed_ps = reclaim_ps(s);
     sim_cpu(s->executor, further * cpu->readahead_page_ns * SIM_PS_PER_NS + reclaimed_ps);
     const uint64_t done_ns = flight_done(s->cached, number, page, now_ns);

@@ -22,6 +22,14 @@
 #include "harness/world/profile.h"
 #include "harness/world/world.h"
 
+/* Whole pages that a page fault of a mapping reads in one request, readahead included. The last page of a file can end
+ * behind it. */
+struct gnn_page_fill {
+    const struct gnn_file *file;
+    uint64_t offset_bytes, len_bytes;
+    uint64_t now_ns, done_ns;
+};
+
 struct gnn_simulated_config {
     const struct gnn_profile *profile; /* outlives the world */
     uint64_t cap_bytes;
@@ -33,6 +41,9 @@ struct gnn_simulated_config {
      * returned. It may call gnn_world_simulated_glance and nothing else of the world. NULL: none. */
     uint64_t (*on_tick)(void *ctx, uint64_t now_ns);
     void *on_tick_ctx;
+    /* Observes the requests of page faults. It calls nothing of the world. NULL: none. */
+    void (*on_fill)(void *ctx, const struct gnn_page_fill *fill);
+    void *on_fill_ctx;
 };
 
 /* Counts of the modelled machine since the world opened. */
