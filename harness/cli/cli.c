@@ -29,6 +29,7 @@ static const struct gnn_command commands[] = {
     {"export", "write a dataset or its mini-batches as NumPy arrays", gnn_cmd_export},
     {"stats", "analyse a graph: degrees, reachable set, rows of a mini-batch, cache hit ratios", gnn_cmd_stats},
     {"bound", "compute the minimum reads of a workload or of recorded runs", gnn_cmd_bound},
+    {"trace", "analyse or replay the reads and writes of a run", gnn_cmd_trace},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every configuration of a job file", gnn_cmd_sweep},
     {"figure", "reproduce a figure of a paper: run, draw and check it", gnn_cmd_figure},

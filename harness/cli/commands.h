@@ -15,6 +15,7 @@ int gnn_cmd_prepare(int argc, char **argv);
 int gnn_cmd_export(int argc, char **argv);
 int gnn_cmd_stats(int argc, char **argv);
 int gnn_cmd_bound(int argc, char **argv);
+int gnn_cmd_trace(int argc, char **argv);
 int gnn_cmd_run(int argc, char **argv);
 int gnn_cmd_sweep(int argc, char **argv);
 int gnn_cmd_merge(int argc, char **argv);
