@@ -72,6 +72,12 @@ static const struct gnn_option *find(const struct gnn_option *table, const char 
     return NULL;
 }
 
+bool gnn_args_names(const struct gnn_args *args, const struct gnn_option *option)
+{
+    return same_name(option->name, args->name) || (strncmp(args->name, "no-", 3) == 0 && option->type == GNN_OPT_BOOL &&
+                                                   same_name(option->name, args->name + 3));
+}
+
 enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *table, void *config, bool *known,
                              struct gnn_err *err)
 {

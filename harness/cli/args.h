@@ -27,6 +27,9 @@ GNN_MUST_CHECK enum gnn_status gnn_args_value(struct gnn_args *args, const char 
 /* Checks that the current option has no value. Returns GNN_EUSAGE if it has one. */
 GNN_MUST_CHECK enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err);
 
+/* Returns whether the current option is this one of a table. */
+bool gnn_args_names(const struct gnn_args *args, const struct gnn_option *option);
+
 /* Sets the current option in config if the table has it; *known is whether it has. Returns GNN_EUSAGE for a bad
  * value. */
 GNN_MUST_CHECK enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *table, void *config,

@@ -13,7 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, enum gnn_help *help,
+/* Notes that the current option was given explicitly. */
+static void note_given(struct gnn_run_request *request, const struct gnn_args *args)
+{
+    for (uint32_t i = 0; gnn_run_options[i].name != NULL; i++) {
+        assert(i < GNN_RUN_OPTIONS_MAX);
+        request->given[i] = request->given[i] || gnn_args_names(args, &gnn_run_options[i]);
+    }
+}
+
+static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, struct gnn_run_request *request,
                                 struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {gnn_run_options, NULL};
@@ -21,11 +30,15 @@ static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *co
     while (gnn_args_next(&args)) {
         const char *value;
         bool known = true;
+        note_given(request, &args);
         if (strcmp(args.name, "help") == 0) {
-            GNN_TRY(gnn_help_kind(args.value, help, err));
+            GNN_TRY(gnn_help_kind(args.value, &request->help, err));
         } else if (strcmp(args.name, "set") == 0) {
             GNN_TRY(gnn_args_value(&args, &value, err));
             GNN_TRY(gnn_run_config_set(config, value, err));
+        } else if (strcmp(args.name, "dry-run") == 0) {
+            GNN_TRY(gnn_args_flag(&args, err));
+            request->dry_run = true;
         } else if (strcmp(args.name, "profile-set") == 0) {
             GNN_TRY(gnn_args_value(&args, &value, err));
             GNN_TRY(gnn_run_config_change(config, value, err));
@@ -47,15 +60,15 @@ static void tell_unused(const struct gnn_run_config *config)
             gnn_log_warn("--set %s changes nothing: the system that runs is %s", config->sets[i], config->system);
 }
 
-enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, enum gnn_help *help,
+enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, struct gnn_run_request *request,
                              struct gnn_err *err)
 {
-    *help = GNN_HELP_NONE;
+    *request = (struct gnn_run_request){.help = GNN_HELP_NONE};
     gnn_run_config_defaults(config);
-    GNN_TRY(take_all(argc, argv, config, help, err));
-    if (*help == GNN_HELP_NONE && config->system[0] != '\0')
+    GNN_TRY(take_all(argc, argv, config, request, err));
+    if (request->help == GNN_HELP_NONE && config->system[0] != '\0')
         tell_unused(config);
-    if (config->preset[0] == '\0' || *help != GNN_HELP_NONE)
+    if (config->preset[0] == '\0' || request->help != GNN_HELP_NONE)
         return GNN_OK;
     /* Once more over the preset, so that what was typed wins wherever it stood. */
     const struct gnn_run_config typed = *config;
@@ -63,7 +76,8 @@ enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *confi
     gnn_run_config_defaults(config);
     config->scale_divisor = typed.scale_divisor;
     GNN_TRY(gnn_preset_apply(typed.preset, config, err));
-    return take_all(argc, argv, config, help, err);
+    request->preset_sets = config->set_count;
+    return take_all(argc, argv, config, request, err);
 }
 
 /* Returns the exit status: oom and oot are results; other ends are named on stderr too, where a redirected table is

@@ -336,6 +336,8 @@ enum gnn_status gnn_run_need(const struct gnn_run_config *config, uint64_t cap_b
         for (uint32_t p = 0; p < GNN_PLAN_PHASES_MAX; p++)
             out->phase_bytes[p] = gnn_plan_phase_bytes(&worker.plan, p);
     }
+    out->part_count = status == GNN_OK ? worker.plan.part_count : 0;
+    memcpy(out->parts, worker.plan.parts, sizeof out->parts);
     close_worker(&worker);
     return status;
 }

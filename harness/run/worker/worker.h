@@ -15,6 +15,8 @@ int gnn_worker_main(const struct gnn_run_config *config);
 struct gnn_run_need {
     uint64_t bytes;                            /* of the largest phase; 0: the system does not keep the limit */
     uint64_t phase_bytes[GNN_PLAN_PHASES_MAX]; /* of each */
+    struct gnn_plan_part parts[GNN_PLAN_PARTS_MAX];
+    uint32_t part_count;
     char reason[GNN_ERR_MAX]; /* why the run does not fit the limit or the GPU, as its record has it; "": it fits */
 };
 
