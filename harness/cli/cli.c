@@ -31,6 +31,7 @@ static const struct gnn_command commands[] = {
     {"bound", "compute the minimum reads of a workload or of recorded runs", gnn_cmd_bound},
     {"trace", "analyse or replay the reads and writes of a run", gnn_cmd_trace},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
+    {"rerun", "repeat a recorded run and compare the results", gnn_cmd_rerun},
     {"sweep", "run every configuration of a job file", gnn_cmd_sweep},
     {"figure", "reproduce a figure of a paper: run, draw and check it", gnn_cmd_figure},
     {"page", "fill the tables of Markdown pages from the data of figures", gnn_cmd_page},

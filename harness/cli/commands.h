@@ -17,6 +17,7 @@ int gnn_cmd_stats(int argc, char **argv);
 int gnn_cmd_bound(int argc, char **argv);
 int gnn_cmd_trace(int argc, char **argv);
 int gnn_cmd_run(int argc, char **argv);
+int gnn_cmd_rerun(int argc, char **argv);
 int gnn_cmd_sweep(int argc, char **argv);
 int gnn_cmd_merge(int argc, char **argv);
 int gnn_cmd_figure(int argc, char **argv);

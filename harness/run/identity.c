@@ -34,6 +34,11 @@ static bool is_among(const char *const *words, const char *word)
     return *words != NULL;
 }
 
+bool gnn_run_option_counts(const char *name)
+{
+    return !is_among(told, name);
+}
+
 static bool is_unset(const char *key, const char *value)
 {
     for (size_t i = 0; i < sizeof set_only / sizeof *set_only; i++)
@@ -44,7 +49,7 @@ static bool is_unset(const char *key, const char *value)
 
 static bool counts(const char *key, enum gnn_identity what)
 {
-    if (is_among(told, key))
+    if (!gnn_run_option_counts(key))
         return false;
     return what == GNN_IDENTITY_RUN || (!is_among(compared, key) && strchr(key, '.') == NULL);
 }
