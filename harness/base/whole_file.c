@@ -89,6 +89,8 @@ enum gnn_status gnn_whole_file_open(const char *option, const char *path, const 
         status = gnn_fail(err, GNN_EUSAGE, "%s %.40s...: a path of more than %d bytes", option, path, PATH_BYTES - 1);
     GNN_NEXT(status, check_earlier(file, magic, err));
     GNN_NEXT(status, open_stream(file, err));
+    if (status == GNN_OK)
+        (void)unlink(path); /* if this file is not finished, an earlier one must not pass for it */
     return GNN_OPENED(status, file, out, gnn_whole_file_close);
 }
 

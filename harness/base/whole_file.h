@@ -10,8 +10,8 @@
 
 struct gnn_whole_file;
 
-/* Opens the file for writing. `option` ("--trace-io", a literal) begins the messages. A file of this name is replaced
- * at the end, if it is empty or begins with `magic`. GNN_EUSAGE: it holds something else, or is no regular file.
+/* Opens the file for writing. `option` ("--trace-io", a literal) begins the messages. A file of this name is removed
+ * if it is empty or begins with `magic`. GNN_EUSAGE: it holds something else, or is no regular file.
  * Otherwise GNN_EPERM, GNN_ENOENT, GNN_ENOSPC or GNN_EIO. *out is NULL after an error. */
 GNN_MUST_CHECK enum gnn_status gnn_whole_file_open(const char *option, const char *path, const char *magic,
                                                    struct gnn_whole_file **out, struct gnn_err *err);

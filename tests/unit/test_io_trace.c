@@ -277,6 +277,7 @@ static void only_complete_files_have_a_name(void **state)
     assert_false(exists(part));
     for (int i = 0; i < 2; i++) { /* the second replaces the first */
         assert_int_equal(gnn_whole_file_open("--x", path, "abc", &file, NULL), GNN_OK);
+        assert_false(exists(path)); /* the first does not pass for the second */
         (void)fprintf(gnn_whole_file_stream(file), "abc%d", i);
         assert_int_equal(gnn_whole_file_finish(file, NULL), GNN_OK);
         gnn_whole_file_close(file);
