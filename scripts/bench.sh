@@ -60,3 +60,9 @@ echo
 echo "== the harness's own cost: the null system on the same mini-batch count"
 "$OOCGNN" run --system null --dataset papers100m --scale 1/100 --data "$DATA" --preset gnndrive --id-bytes 4 --evaluate never \
     --db build/bench.db
+echo
+echo "== I/O traces: fio's replay of an epoch's requests against the minimum time of the device"
+rm -f build/bench/trace.db
+for system in presort gnndrive; do
+    scripts/bench_trace.py "$dataset" build/bench/trace "$system" --preset gnndrive --id-bytes 4 --memory 320M
+done

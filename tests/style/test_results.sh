@@ -26,6 +26,9 @@ EOF
 grep -qF "$claims" README.md
 verdict "README.md does not say: $claims of the papers hold" $?
 
+scripts/traces.py --check
+verdict "docs/traces.md has another table than results/data/traces.csv" $?
+
 figures=$(find experiments/papers -maxdepth 1 -name '*.ini' ! -name tolerances.ini | wc -l)
 grep -qE "^oocgnn figure --list +# $figures figures and tables of six papers" README.md
 verdict "README.md does not say that there are $figures figures and tables" $?
