@@ -219,6 +219,38 @@ static void faults_are_the_requests_of_the_device(void **state)
     json_decref(run);
 }
 
+/* Requests of the neighbour IDs in one epoch, or in all of the trace. */
+static json_int_t ids_of(const struct tiny_runs *t, int epoch)
+{
+    char words[32];
+    (void)snprintf(words, sizeof words, "trace --epoch %d", epoch);
+    json_t *const w = trace_json(t, words);
+    json_int_t requests = 0;
+    for (size_t i = 0; i < json_array_size(json_object_get(w, "files")); i++) {
+        const json_t *const part = json_array_get(json_object_get(w, "files"), i);
+        if (strstr(tiny_runs_text(part, "file"), "/indices") != NULL)
+            requests += json_integer_value(json_object_get(part, "requests"));
+    }
+    json_decref(w);
+    return requests;
+}
+
+/* Workers of a simulated run end an epoch at different times, and none of their requests is outside of it. */
+static void workers_share_their_epochs(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX], words[WORDS_MAX];
+    (void)snprintf(
+        words, sizeof words,
+        GOLDEN
+        " --system gnndrive --workers 3 --epochs 2 --sample-only --set gnndrive.readahead=off --trace-io %s/trace",
+        t->dir);
+    process_expect(process_shell("%s", usual(t, words, run)), 0, "", words);
+    const json_int_t all = ids_of(t, 0);
+    assert_true(all > 20);
+    assert_int_equal(ids_of(t, 1) + ids_of(t, 2), all);
+}
+
 #define PRESORT                                                                                                        \
     "--system presort --set presort.merge=0 --set presort.threads=1 --set presort.row_memory=300K --epochs 2 "         \
     "--set presort.topology=resident --set presort.random_read=5K --set presort.write_cost=100"
@@ -449,6 +481,7 @@ int main(void)
         cmocka_unit_test(wrong_traces_to_read),
         cmocka_unit_test(runs_are_the_same),
         cmocka_unit_test(faults_are_the_requests_of_the_device),
+        cmocka_unit_test(workers_share_their_epochs),
         cmocka_unit_test(worlds_request_the_same),
         cmocka_unit_test(a_killed_run_leaves_nothing),
         cmocka_unit_test(a_full_disk),

@@ -280,6 +280,8 @@ static void identity_sees_every_option(void **state)
         {"json", "yes", false, false},
         {"quiet", "yes", false, false},
         {"trace-loss", "x", false, false},
+        {"trace-io", "x", false, false},
+        {"trace-rows", "x", false, false},
         {"seed", "2", true, true},
         {"memory", "1M", true, true},
         {"system", "gnndrive", true, false},

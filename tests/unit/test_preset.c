@@ -30,8 +30,8 @@ static enum gnn_status parse(const char *words, struct gnn_run_config *config, s
     for (char *word = strsep(&rest, " "); word != NULL && argc < WORDS_MAX - 1; word = strsep(&rest, " "))
         if (word[0] != '\0')
             argv[argc++] = word;
-    enum gnn_help help;
-    return gnn_run_args(argc, argv, config, &help, err);
+    struct gnn_run_request request;
+    return gnn_run_args(argc, argv, config, &request, err);
 }
 
 static void figures_are_divided_by_the_scale(void **state)

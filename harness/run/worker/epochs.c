@@ -309,11 +309,11 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     w->last_step_ns = start_ns;
     gnn_machine_trace_epoch(w->machine, epoch + 1);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
-    gnn_machine_trace_epoch(w->machine, 0);
     take_device_times(w, e);
     if (w->env.rank > 0)
         fill_report(w, e);
     GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the slowest is there */
+    gnn_machine_trace_epoch(w->machine, 0);
     e->wall_ns = gnn_now_ns(w->world) - start_ns;
     gnn_machine_usage(w->machine, &e->after);
     assert(e->after.cpu_ns >= e->before.cpu_ns);
