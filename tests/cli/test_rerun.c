@@ -291,6 +291,11 @@ static void differences_are_found(void **state)
     expect_difference(json_object_get(result, "results"), "epochs[0].wall_ns");
     expect_difference(json_object_get(result, "conditions"), "build.revision");
     json_decref(result);
+    execute(t, "UPDATE counters SET cpu_ns = cpu_ns + 1 WHERE run_id = %lld AND epoch = -2", (long long)id);
+    json_t *const before = rerun(t, id, 1);
+    assert_int_equal(json_array_size(json_object_get(before, "results")), 2);
+    expect_difference(json_object_get(before, "results"), "before_first_epoch.cpu_ns");
+    json_decref(before);
     struct process_result r = process_shell("%s rerun %lld --db %s --quiet", process_program(), (long long)id, t->db);
     const char *const parts[] = {"conditions that differ:\n  build.revision: other, now ",
                                  "results that differ:\n  epochs[0].wall_ns: ", " does not repeat run ", NULL};
