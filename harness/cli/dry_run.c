@@ -130,9 +130,9 @@ static void print_plan(const struct dry *d)
         (void)printf("\nmemory plan: none: %s\n", d->no_plan[0] != '\0' ? d->no_plan : "the run has no parts");
         return;
     }
-    (void)printf("\nmemory plan: %s of %s\n", gnn_format_bytes(d->need.bytes, bytes, sizeof bytes),
-                 d->config.memory_bytes == 0 ? "no limit"
-                                             : gnn_format_bytes(d->config.memory_bytes, limit, sizeof limit));
+    (void)printf("\nmemory plan: %s%s%s\n", gnn_format_bytes(d->need.bytes, bytes, sizeof bytes),
+                 d->config.memory_bytes == 0 ? " without a limit" : " of ",
+                 d->config.memory_bytes == 0 ? "" : gnn_format_bytes(d->config.memory_bytes, limit, sizeof limit));
     for (uint32_t i = 0; i < d->need.part_count; i++) {
         const struct gnn_plan_part *const p = &d->need.parts[i];
         (void)printf("  %-44s %12s%s%s%s\n", p->name, gnn_format_bytes(p->bytes, bytes, sizeof bytes),

@@ -32,11 +32,19 @@ static void put_depth(const struct gnn_io_part *p, FILE *out)
         (void)fprintf(out, " %.1f | %" PRIu64 " |", p->depth_mean, p->depth_most);
 }
 
-/* The last part of a path is enough to recognise a file of a dataset. */
-static const char *short_name(const char *file)
+static const char *last_part(const char *file)
 {
     const char *const slash = strrchr(file, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
+}
+
+/* Returns the last part of a path, or the whole path if another file has the same last part. */
+static const char *short_name(const struct gnn_io_workload *w, const char *file)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (strcmp(w->parts[i].file, file) != 0 && strcmp(last_part(w->parts[i].file), last_part(file)) == 0)
+            return file;
+    return last_part(file);
 }
 
 static void put_part(const struct gnn_io_part *p, const char *name, bool is_total, FILE *out)
@@ -62,7 +70,7 @@ void gnn_io_workload_text(const struct gnn_io_workload *w, FILE *out)
         out);
     const uint32_t shown = gnn_min_u32(w->count, FILES_SHOWN);
     for (uint32_t i = 0; i < shown; i++)
-        put_part(&w->parts[i], short_name(w->parts[i].file), false, out);
+        put_part(&w->parts[i], short_name(w, w->parts[i].file), false, out);
     for (int writes = 0; writes < 2; writes++)
         if (w->total[writes].requests > 0)
             put_part(&w->total[writes], "all", true, out);

@@ -411,10 +411,11 @@ static void a_table(void **state)
     process_expect_all(&r, 0, parts);
     assert_null(strstr(r.out, "write"));
     process_free(&r);
-    process_write_file(t->dir, "plain", 0600, "fio version 3 iolog\n0 f read 0 4096\n1 f read 4096 4096\n");
+    process_write_file(t->dir, "plain", 0600,
+                       "fio version 3 iolog\n0 f read 0 4096\n1 f read 4096 4096\n2 a/g read 0 1\n3 b/g read 0 1\n");
     r = process_shell("cd %s && %s trace plain", t->dir, absolute(program));
     const char *const plain[] = {"| f | read | 2 | 8.00 KiB | 4.00 KiB | 4.00 KiB | - | - | 50.0 % | 0.0 % | - | - |",
-                                 NULL};
+                                 "| a/g |", "| b/g |", NULL};
     process_expect_all(&r, 0, plain);
     process_free(&r);
 }
