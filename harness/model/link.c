@@ -62,6 +62,11 @@ static enum gnn_status check_config(const struct gnn_tensor *t, const struct gnn
         return gnn_fail(err, GNN_EUSAGE, "no relations: the dataset must have at least one");
     if (!(config->lr >= 0 && isfinite(config->lr)))
         return gnn_fail(err, GNN_EUSAGE, "learning rate %g: must be 0 or more", config->lr);
+    if (!(config->n3 >= 0 && isfinite(config->n3)))
+        return gnn_fail(err, GNN_EUSAGE, "penalty on long vectors %g: must be 0 or more", config->n3);
+    if (config->n3 > 0 && t->ops->link->cubes_back == NULL)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "the %s back-end has no penalty on long vectors; use --compute cpu, or --n3 0", t->ops->name);
     return GNN_OK;
 }
 
@@ -266,6 +271,18 @@ static void score_chunk(struct gnn_link *link, const struct chunk *c, const gnn_
         mask_scores(link, c);
 }
 
+/* Adds the penalty's gradient to that of the edges' own vectors: both ends and the relation. */
+static void penalise(struct gnn_link *link, const struct chunk *c)
+{
+    static const struct {
+        uint32_t value, grad;
+    } works[] = {{END, D_END}, {RELATION, D_RELATION}, {OTHER, D_OTHER}};
+    struct gnn_tensor *const t = link->tensor;
+    for (size_t w = 0; w < sizeof works / sizeof *works && link->config.n3 > 0; w++)
+        t->ops->link->cubes_back(t, link->config.decoder, work_mat(link, works[w].grad, c->edges), link->config.n3,
+                                 work_mat(link, works[w].value, c->edges));
+}
+
 /* The gradient of all scores lies in PAIRS and SCORES: brings it to queries, other ends, negatives and relations. */
 static void score_chunk_back(struct gnn_link *link, const struct chunk *c, gnn_real *dh)
 {
@@ -286,6 +303,7 @@ static void score_chunk_back(struct gnn_link *link, const struct chunk *c, gnn_r
     t->ops->gemm(t, true, false, 1, c->scores, q, beta, dx);
     t->ops->link->pair_scores_back(t, decoder, dq, d_other, link->work[PAIRS].data, q, other);
     t->ops->link->combine_back(t, decoder, d_end, dr, dq, end, r);
+    penalise(link, c);
     t->ops->link->scatter_add(t, dh, c->asks, d_end);
     t->ops->link->scatter_add(t, dh, c->answers, d_other);
     t->ops->link->scatter_add(t, dh, c->negative, dx);

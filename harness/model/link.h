@@ -34,21 +34,22 @@ struct gnn_link_config {
     uint32_t dim; /* columns of node and relation vectors; even for ComplEx */
     uint32_t relations;
     double lr;
+    double n3; /* weight of the penalty on long vectors, 0 = none (docs/link-prediction.md) */
 };
 
 struct gnn_link;
 
 /* Opens the decoder, with relations that begin as config->start; *out is the caller's to close.
  * On an error nothing is left open. GNN_EUSAGE: decoder, optimizer, dimension, relations or learning rate is invalid.
- * GNN_ENOTSUP: the back-end has no link ops. */
+ * GNN_ENOTSUP: the back-end has no link ops, or lacks the one that config->n3 needs. */
 GNN_MUST_CHECK enum gnn_status gnn_link_open(struct gnn_tensor *tensor, const struct gnn_link_config *config,
                                              struct gnn_link **out, struct gnn_err *err);
 void gnn_link_close(struct gnn_link *link); /* accepts NULL */
 
 /* Scores the edges, writes the gradient of the loss with respect to the node vectors, and updates the relations once.
  * The node vectors h (node_count, dim) are on the back-end; dh (node_count, dim) is overwritten. `*loss` is the sum
- * over edges and both sides. `*finite` is set if the loss is a finite number, or if the back-end computes no values.
- * Errors are those of the back-end. */
+ * over edges and both sides, without the penalty. `*finite` is set if the loss is a finite number, or if the back-end
+ * computes no values. Errors are those of the back-end. */
 GNN_MUST_CHECK enum gnn_status gnn_link_train(struct gnn_link *link, const struct gnn_link_view *view,
                                               const gnn_real *h, gnn_real *dh, double *loss, bool *finite,
                                               struct gnn_err *err);

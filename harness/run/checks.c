@@ -251,9 +251,10 @@ static bool sets_links(const struct gnn_run_config *config)
     gnn_run_config_defaults(&usual);
     return config->decoder != usual.decoder || config->relation_start != usual.relation_start ||
            config->optimizer != usual.optimizer || config->encoder != usual.encoder ||
-           config->embedding_lr != usual.embedding_lr || config->negative_set != usual.negative_set ||
-           config->negatives != usual.negatives || config->chunks != usual.chunks ||
-           config->degree_share != usual.degree_share || config->candidates != usual.candidates;
+           config->embedding_lr != usual.embedding_lr || config->n3 != usual.n3 ||
+           config->negative_set != usual.negative_set || config->negatives != usual.negatives ||
+           config->chunks != usual.chunks || config->degree_share != usual.degree_share ||
+           config->candidates != usual.candidates;
 }
 
 /* With all nodes as negatives, none is sampled. */
@@ -281,9 +282,8 @@ static enum gnn_status check_task(const struct gnn_run_config *config, const str
 {
     if (config->task == GNN_TASK_NODES && sets_links(config))
         return gnn_fail(err, GNN_EUSAGE,
-                        "--decoder, --relation-start, --encoder, --optimizer, --embedding-lr, --negative-set, "
-                        "--negatives, --chunks, "
-                        "--degree-share and --candidates are for links: add --task link");
+                        "--decoder, --relation-start, --encoder, --optimizer, --embedding-lr, --n3, --negative-set, "
+                        "--negatives, --chunks, --degree-share and --candidates are for links: add --task link");
     if (config->task == GNN_TASK_NODES)
         return GNN_OK;
     if ((system->variants & GNN_VARIANT_LINK) == 0)

@@ -35,6 +35,7 @@ struct gnn_run_config {
     enum gnn_optimizer optimizer;
     bool encoder; /* vectors are the output of the model */
     double embedding_lr;
+    double n3;
     enum gnn_negative_set negative_set;
     uint32_t negatives, chunks;
     double degree_share;

@@ -21,11 +21,8 @@ static const char *const compared[] = {"system", "compute", NULL};
  * Those of systems are marked in their tables (gnn_option.added). */
 static const struct {
     const char *key, *unset;
-} set_only[] = {{"profile-set", ""},
-                {"feature-type", "f32"},
-                {"negative-set", "sampled"},
-                {"gcn-maps-sources", "false"},
-                {"relation-start", "identity"}};
+} set_only[] = {{"profile-set", ""},           {"feature-type", "f32"},        {"negative-set", "sampled"},
+                {"gcn-maps-sources", "false"}, {"relation-start", "identity"}, {"n3", "0"}};
 
 static bool is_among(const char *const *words, const char *word)
 {

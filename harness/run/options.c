@@ -84,6 +84,10 @@ const struct gnn_option gnn_run_options[] = {
            .source = "Marius, section 2.1; MariusGNN artifact"),
     OPTION(LINKS, "embedding-lr", F64, embedding_lr, "0.1", .min = 1e-9, .max = 10,
            .help = "Learning rate of vectors, relations and encoder, with --task link", .source = "MariusGNN artifact"),
+    OPTION(LINKS, "n3", F64, n3, "0", .max = 10,
+           .help = "Penalty on long vectors, with --task link: weight of the sum of |x|^3 over the numbers of an "
+                   "edge's two nodes and its relation; 0 = none",
+           .source = "Lacroix et al., ICML 2018 (N3); none in MariusGNN"),
     OPTION(LINKS, "negative-set", CHOICE, negative_set, "sampled", .choices = gnn_negative_set_words,
            .help = "Nodes that the edges of a chunk are compared with, with --task link: `sampled`, --negatives of "
                    "them; `own`, also the nodes that the chunk's queries start from; `all`, every node"),

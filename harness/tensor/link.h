@@ -61,12 +61,17 @@ struct gnn_link_ops {
      * nothing, so rows of a table that no edge touched can be left out. */
     void (*adagrad)(struct gnn_tensor *t, gnn_real *value, const gnn_real *grad, gnn_real *state, uint64_t count,
                     const struct gnn_adagrad *adagrad);
+
+    /* Adds to dx the gradient of weight * sum |x_c|^3, which is 3 weight |x_c| x_c. The terms are the reals of x.
+     * With ComplEx they are its complex numbers, and |x_c| is the modulus. Optional: NULL in a back-end without it. */
+    void (*cubes_back)(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dx, double weight,
+                       struct gnn_mat x);
 };
 
 /* clang-format off */
 #define GNN_LINK_OPS(X) \
     X(combine) X(combine_back) X(pair_scores) X(pair_scores_back) X(distances) X(distances_back) X(loss) \
-    X(scatter_add) X(adagrad)
+    X(scatter_add) X(adagrad) X(cubes_back)
 /* clang-format on */
 
 /* The type of an op's function. */

@@ -23,7 +23,12 @@ static void check_close(const char *what, uint64_t k, double analytic, double nu
         fail_msg("%s[%u]: gradient %.12g, finite difference %.12g", what, (unsigned)k, analytic, numeric);
 }
 
-/* Differences of `loss` over count values against the gradient that came out of a step. */
+static double objective(const struct link_case *c, const gnn_real *h, const gnn_real *const relations[2])
+{
+    return link_loss(c, h, relations) + link_penalty(c, h, relations);
+}
+
+/* Differences of loss and penalty over count values against the gradient that came out of a step. */
 static void check_all(const struct link_case *c, const char *what, gnn_real *value, const gnn_real *grad,
                       uint64_t count, const gnn_real *h, const gnn_real *const relations[2])
 {
@@ -31,9 +36,9 @@ static void check_all(const struct link_case *c, const char *what, gnn_real *val
     for (uint64_t k = 0; k < count; k++) {
         const double before = value[k];
         value[k] = before + step;
-        const double above = link_loss(c, h, relations);
+        const double above = objective(c, h, relations);
         value[k] = before - step;
-        const double below = link_loss(c, h, relations);
+        const double below = objective(c, h, relations);
         value[k] = before;
         check_close(what, k, grad[k], (above - below) / (2 * step));
         largest = fmax(largest, fabs(grad[k]));
@@ -51,13 +56,13 @@ static void randomise_relations(struct gnn_link *link, struct gnn_rng *rng)
 }
 
 /* lr = 0: a training step leaves values alone and gradients behind. */
-static void check_decoder(enum gnn_decoder decoder, const char *name, bool all)
+static void check_decoder(enum gnn_decoder decoder, const char *name, bool all, double n3)
 {
     struct toy_memory memory = {0};
     struct gnn_tensor *const t = toy_tensor_open(&gnn_tensor_ref, &memory, 1);
     struct gnn_rng rng = gnn_rng_at(seed);
     const struct gnn_link_config config = {
-        .decoder = decoder, .optimizer = GNN_OPTIMIZER_ADAGRAD, .dim = DIM, .relations = RELATIONS};
+        .decoder = decoder, .optimizer = GNN_OPTIMIZER_ADAGRAD, .dim = DIM, .relations = RELATIONS, .n3 = n3};
     struct link_case c;
     struct gnn_link *link = NULL;
     if (all)
@@ -90,7 +95,7 @@ static void test_decoders(void **state)
 {
     (void)state;
     for (int decoder = 0; decoder < GNN_DECODER_KINDS; decoder++)
-        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], false);
+        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], false, 0);
 }
 
 /* The true end of an edge is among all nodes and must not count twice. */
@@ -98,7 +103,16 @@ static void test_all_nodes(void **state)
 {
     (void)state;
     for (int decoder = 0; decoder < GNN_DECODER_KINDS; decoder++)
-        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], true);
+        check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], true, 0);
+}
+
+/* The penalty adds to the gradient, and not to the loss. */
+static void test_penalty(void **state)
+{
+    (void)state;
+    for (int decoder = 0; decoder < GNN_DECODER_KINDS; decoder++)
+        for (int all = 0; all < 2; all++)
+            check_decoder((enum gnn_decoder)decoder, gnn_decoder_words[decoder], all == 1, 0.3);
 }
 
 /* ---- behind an encoder ---- */
@@ -203,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decoders),
         cmocka_unit_test(test_all_nodes),
+        cmocka_unit_test(test_penalty),
         cmocka_unit_test(test_encoders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,29 @@ static void test_adagrad_by_hand(void **state)
     }
 }
 
+/* 3 weight |x| x is added; with ComplEx |x| is the length of (3, 4), and of (0, -2). */
+static void test_cubes_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        enum gnn_decoder decoder;
+        gnn_real expected[4];
+    } cases[] = {{GNN_DECODER_DISTMULT, {10 + 0.5f * 9, 10, 10 + 0.5f * 16, 10 - 0.5f * 4}},
+                 {GNN_DECODER_COMPLEX, {10 + 0.5f * 15, 10, 10 + 0.5f * 20, 10 - 0.5f * 4}},
+                 {GNN_DECODER_TRANSE, {10 + 0.5f * 9, 10, 10 + 0.5f * 16, 10 - 0.5f * 4}}};
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct toy_memory memory = {0};
+            struct gnn_tensor *const t = toy_tensor_open(backends[b], &memory, 1);
+            gnn_real x[4] = {3, 0, 4, -2}, dx[4] = {10, 10, 10, 10};
+            t->ops->link->cubes_back(t, cases[i].decoder, (struct gnn_mat){dx, 1, 4}, 0.5 / 3,
+                                     (struct gnn_mat){x, 1, 4});
+            for (int k = 0; k < 4; k++)
+                assert_near(dx[k], cases[i].expected[k], 1e-5);
+            t->ops->close(t);
+        }
+}
+
 /* The first step of Adam is lr in the gradient's direction, for a gradient of eps half of that; 0 moves nothing. */
 static void test_adam_by_hand(void **state)
 {
@@ -217,6 +240,7 @@ static void test_what_cannot_be_is_refused(void **state)
         {{.dim = 5, .relations = 1, .decoder = GNN_DECODER_COMPLEX}, "5: complex takes an even one"},
         {{.dim = 4, .relations = 0}, "no relations"},
         {{.dim = 4, .relations = 1, .lr = -1}, "learning rate -1"},
+        {{.dim = 4, .relations = 1, .n3 = -0.1}, "penalty on long vectors -0.1"},
         {{.dim = 4, .relations = 1, .decoder = GNN_DECODER_KINDS}, "use distmult, complex or transe"},
         {{.dim = 4, .relations = 1, .optimizer = GNN_OPTIMIZERS}, "use adam or adagrad"},
     };
@@ -229,6 +253,31 @@ static void test_what_cannot_be_is_refused(void **state)
         if (strstr(err.message, cases[i].message) == NULL)
             fail_msg("case %zu: %s", i, err.message);
     }
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
+/* A back-end may lack the penalty's op. Without a penalty it is not needed. */
+static void test_a_back_end_without_the_penalty(void **state)
+{
+    (void)state;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *const t = toy_tensor_open(&gnn_tensor_ref, &memory, 1);
+    struct gnn_link_ops lacking = *t->ops->link;
+    struct gnn_tensor_ops table = *t->ops;
+    const struct gnn_tensor_ops *const own = t->ops;
+    struct gnn_link_config config = {.dim = 4, .relations = 1};
+    struct gnn_link *link = NULL;
+    struct gnn_err err = {0};
+    lacking.cubes_back = NULL;
+    table.link = &lacking;
+    t->ops = &table;
+    must(gnn_link_open(t, &config, &link, &err), &err);
+    gnn_link_close(link);
+    config.n3 = 0.1;
+    assert_int_equal(gnn_link_open(t, &config, &link, &err), GNN_ENOTSUP);
+    assert_non_null(strstr(err.message, "has no penalty on long vectors; use --compute cpu"));
+    t->ops = own;
     t->ops->close(t);
     assert_int_equal(memory.current_bytes, 0);
 }
@@ -321,10 +370,12 @@ int main(void)
         cmocka_unit_test(test_backends_agree),
         cmocka_unit_test(test_an_edge_is_no_negative_of_itself),
         cmocka_unit_test(test_adagrad_by_hand),
+        cmocka_unit_test(test_cubes_by_hand),
         cmocka_unit_test(test_adam_by_hand),
         cmocka_unit_test(test_relations_begin_neutral),
         cmocka_unit_test(test_relations_begin_at_random),
         cmocka_unit_test(test_what_cannot_be_is_refused),
+        cmocka_unit_test(test_a_back_end_without_the_penalty),
         cmocka_unit_test(test_no_number),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_ties_count_against),

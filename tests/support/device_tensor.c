@@ -776,6 +776,12 @@ static void device_link_adagrad(struct gnn_tensor *t, gnn_real *value, const gnn
                          adagrad);
 }
 
+static void device_link_cubes_back(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dx, double weight,
+                                   struct gnn_mat x)
+{
+    gnn_ref_link_cubes_back(&device_of(t)->host, decoder, mat_of(t, dx), weight, mat_of(t, x));
+}
+
 #define DEVICE_LINK(op) .op = device_link_##op,
 static const struct gnn_link_ops device_link = {GNN_LINK_OPS(DEVICE_LINK)};
 

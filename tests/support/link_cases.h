@@ -136,4 +136,28 @@ static inline double link_loss(const struct link_case *c, const gnn_real *h, con
     return loss;
 }
 
+/* Sum of |x|^3 over the numbers of a vector, which are complex with ComplEx. */
+static inline double link_cubes(const struct gnn_link_config *config, const gnn_real *x)
+{
+    const bool complex_numbers = config->decoder == GNN_DECODER_COMPLEX;
+    const uint32_t numbers = complex_numbers ? config->dim / 2 : config->dim;
+    double sum = 0;
+    for (uint32_t c = 0; c < numbers; c++)
+        sum += pow(hypot((double)x[c], complex_numbers ? (double)x[numbers + c] : 0), 3);
+    return sum;
+}
+
+/* The penalty on long vectors: both ends and the relation of every edge, once for each side. */
+static inline double link_penalty(const struct link_case *c, const gnn_real *h, const gnn_real *const relations[2])
+{
+    const struct gnn_link_view *const v = &c->view;
+    const uint64_t dim = c->config.dim;
+    double sum = 0;
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < v->edge_count; i++)
+            sum += link_cubes(&c->config, h + v->end[0][i] * dim) + link_cubes(&c->config, h + v->end[1][i] * dim) +
+                   link_cubes(&c->config, relations[1 - side] + v->relation[i] * dim);
+    return c->config.n3 * sum;
+}
+
 #endif

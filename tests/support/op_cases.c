@@ -577,6 +577,14 @@ static void run_link_adagrad(struct op_run *run)
     output(run, state, count);
 }
 
+static void run_link_cubes_back(struct op_run *run)
+{
+    const uint32_t rows = run->shape->src, cols = link_cols(run);
+    const struct gnn_mat dx = matrix(run, rows, cols), x = matrix(run, rows, cols);
+    run->t->ops->link->cubes_back(run->t, (enum gnn_decoder)run->variant, dx, 0.3, x);
+    output_mat(run, dx);
+}
+
 struct op_case {
     const char *name;
     size_t hook; /* offset in struct gnn_tensor_ops */
@@ -629,6 +637,7 @@ static const struct op_case ops[] = {
     {"link: loss", HOOK(link), run_link_loss, 2, 3e-6, 3e-6, "own exponential"},
     {"link: scatter_add", HOOK(link), run_link_scatter_add, 1, 0, 0, "same order of additions"},
     {"link: adagrad", HOOK(link), run_link_adagrad, 1, 1e-6, 1e-6, "root and division"},
+    {"link: cubes_back", HOOK(link), run_link_cubes_back, 3, 1e-6, 1e-6, "a root and three products"},
 };
 enum { OPS = sizeof ops / sizeof *ops, SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -712,13 +721,20 @@ static void compare(const struct op_case *op, double tolerance, const struct op_
     }
 }
 
+/* The one op of links that a back-end may lack. */
+static bool lacks_cubes(const struct gnn_tensor_ops *table, const struct op_case *op)
+{
+    return op->run == run_link_cubes_back && table->link->cubes_back == NULL;
+}
+
 static bool hook_missing(const struct gnn_tensor_ops *table, const struct op_case *op)
 {
     void (*hook)(void);
     memcpy(&hook, (const char *)table + op->hook, sizeof hook);
-    if (hook == NULL)
+    const bool missing = hook == NULL || lacks_cubes(table, op);
+    if (missing)
         (void)printf("skipped: %s has no %s\n", table->name, op->name);
-    return hook == NULL;
+    return missing;
 }
 
 void op_cases_against_reference(const struct gnn_tensor_ops *table, enum op_rounding rounding)

@@ -126,6 +126,10 @@ static void only_other_negatives_count(void **state)
     assert_false(same(&config, sampled));
     set(&config, "relation-start", "identity");
     assert_true(same(&config, sampled));
+    set(&config, "n3", "0.05");
+    assert_false(same(&config, sampled));
+    set(&config, "n3", "0.0");
+    assert_true(same(&config, sampled));
 }
 
 static void profile_and_costs_count(void **state)

@@ -111,7 +111,8 @@ static void fill_workload(struct gnn_run_worker *w)
                                               .optimizer = c->optimizer,
                                               .dim = w->dataset->dim,
                                               .relations = w->dataset->relation_count,
-                                              .lr = c->embedding_lr};
+                                              .lr = c->embedding_lr,
+                                              .n3 = c->n3};
     w->env = (struct gnn_env){.world = w->world,
                               .dataset = w->dataset,
                               .workload = &w->workload,

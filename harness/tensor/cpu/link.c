@@ -99,4 +99,5 @@ const struct gnn_link_ops gnn_cpu_link = {
     .loss = cpu_loss,
     .scatter_add = gnn_ref_link_scatter_add,
     .adagrad = gnn_ref_link_adagrad,
+    .cubes_back = gnn_ref_link_cubes_back,
 };

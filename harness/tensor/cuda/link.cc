@@ -156,4 +156,5 @@ const struct gnn_link_ops gnn_cuda_link = {
     .loss = link_loss,
     .scatter_add = link_scatter_add,
     .adagrad = link_adagrad,
+    .cubes_back = nullptr,
 };

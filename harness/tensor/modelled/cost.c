@@ -160,6 +160,12 @@ struct gnn_cost gnn_cost_link_distances_back(uint64_t rows, uint64_t candidates,
     return work(3 * scores + inputs, real_bytes * (4 * scores + 2 * inputs), 0, 2);
 }
 
+/* A modulus and its products; reads the vector and its gradient, and writes the gradient. */
+struct gnn_cost gnn_cost_link_cubes_back(uint64_t count)
+{
+    return elementwise(count, 5, 3);
+}
+
 struct gnn_cost gnn_cost_scatter_add(uint64_t count, uint64_t cols)
 {
     const uint64_t bytes = real_bytes * count * cols;

@@ -77,6 +77,7 @@ struct gnn_cost gnn_cost_link_pairs(uint64_t rows, uint64_t cols);
 struct gnn_cost gnn_cost_link_pairs_back(uint64_t count);
 struct gnn_cost gnn_cost_link_distances(uint64_t rows, uint64_t candidates, uint64_t cols);
 struct gnn_cost gnn_cost_link_distances_back(uint64_t rows, uint64_t candidates, uint64_t cols);
+struct gnn_cost gnn_cost_link_cubes_back(uint64_t count);
 struct gnn_cost gnn_cost_scatter_add(uint64_t count, uint64_t cols);
 struct gnn_cost gnn_cost_adagrad(uint64_t count);
 

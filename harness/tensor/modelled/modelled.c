@@ -178,6 +178,9 @@ OP(link_distances_back, (struct gnn_tensor *t, struct gnn_mat g, struct gnn_mat 
 OP(link_adagrad, (struct gnn_tensor *t, gnn_real *value, const gnn_real *grad, gnn_real *state, uint64_t count,
                   const struct gnn_adagrad *adagrad),
    0, gnn_cost_adagrad(count))
+OP(link_cubes_back, (struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dx, double weight,
+                     struct gnn_mat x),
+   gnn_same_shape(dx, x), gnn_cost_link_cubes_back((uint64_t)x.rows * x.cols))
 /* clang-format on */
 
 /* The list of rows is the host's: on a GPU it crosses the bus first, unless it was staged. */

@@ -224,5 +224,27 @@ void gnn_ref_link_adagrad(struct gnn_tensor *t, gnn_real *value, const gnn_real 
     }
 }
 
+void gnn_ref_link_cubes_back(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dx, double weight,
+                             struct gnn_mat x)
+{
+    const gnn_real scale = (gnn_real)(3 * weight);
+    const uint32_t half = x.cols / 2;
+    gnn_same_shape(dx, x);
+    for (uint32_t i = 0; i < x.rows; i++) {
+        gnn_real *restrict to = gnn_mat_row(dx, i);
+        const gnn_real *restrict from = gnn_mat_row(x, i);
+        if (decoder != GNN_DECODER_COMPLEX) {
+            for (uint32_t c = 0; c < x.cols; c++)
+                to[c] += scale * fabs(from[c]) * from[c];
+            continue;
+        }
+        for (uint32_t c = 0; c < half; c++) {
+            const gnn_real length = scale * sqrt(from[c] * from[c] + from[half + c] * from[half + c]);
+            to[c] += length * from[c];
+            to[half + c] += length * from[half + c];
+        }
+    }
+}
+
 #define REF(op) .op = gnn_ref_link_##op,
 const struct gnn_link_ops gnn_ref_link = {GNN_LINK_OPS(REF)};
