@@ -369,6 +369,9 @@ static struct gnn_import_source source_of(const struct request *r)
     source.labelled = c->labelled > 0 ? c->labelled : p->labelled;
     source.labelled_of = c->labelled > 0 ? 0 : p->labelled_of;
     source.split_by_id = c->split_by_id || (p->split_by_id && source.split == NULL);
+    source.title = p->format == GNN_IMPORT_OGB ? p->title : NULL;
+    source.has_splits = !p->split_by_id && !r->given[import_option("train_fraction")];
+    source.relation = p->relation;
     return source;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/csv_numbers.h"
 
+#include "harness/base/log.h"
+
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@ struct gnn_csv_numbers {
     struct gnn_input *input;
     uint64_t columns;      /* 0: not known yet */
     uint64_t line, column; /* of the next number, from 1 and 0 */
+    bool heading;          /* the first line has the names of the columns */
     uint32_t at, filled;
     char window[WINDOW];
 };
@@ -26,12 +30,54 @@ bool gnn_csv_is_name(const char *path)
     return (len > 4 && strcmp(path + len - 4, ".csv") == 0) || (len > 7 && strcmp(path + len - 7, ".csv.gz") == 0);
 }
 
+/* Whether a field starts with a letter and is no number, as nan is. */
+static bool is_name(const char *field)
+{
+    char *rest;
+    field += strspn(field, " \t\"");
+    (void)strtod(field, &rest);
+    return isalpha((unsigned char)field[0]) && rest[strspn(rest, " \t\r\"")] != '\0';
+}
+
+/* Returns the bytes of a first line that has names alone, or 0 for another line and one that is longer than the
+ * window. */
+static uint32_t heading_bytes(const struct gnn_csv_numbers *n)
+{
+    const char *const first = n->window + n->at, *const end = memchr(first, '\n', n->filled - n->at);
+    char word[WORD_MAX + 1];
+    for (const char *at = first; end != NULL && at < end;) {
+        int length = 0;
+        while (at + length < end && at[length] != ',' && at[length] != ';')
+            length++;
+        (void)snprintf(word, sizeof word, "%.*s", length, at);
+        if (!is_name(word))
+            return 0;
+        at += length + 1;
+    }
+    return end != NULL && end > first ? (uint32_t)(end + 1 - first) : 0;
+}
+
+/* Skips a byte order mark and the names of the columns. */
+static enum gnn_status begin(struct gnn_csv_numbers *n, struct gnn_err *err)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    uint64_t got = 0;
+    GNN_TRY(gnn_input_read(n->input, n->window, sizeof n->window, &got, err));
+    n->filled = (uint32_t)got;
+    n->at = got >= 3 && memcmp(n->window, mark, 3) == 0 ? 3 : 0;
+    const uint32_t names = heading_bytes(n);
+    n->at += names;
+    n->heading = names > 0;
+    n->line = n->heading ? 2 : 1;
+    return GNN_OK;
+}
+
 static enum gnn_status open_stream(const char *path, struct gnn_csv_numbers **out, struct gnn_err *err)
 {
     struct gnn_csv_numbers *n;
     GNN_NEW(n, 1, err, "reader of %s", path);
-    n->line = 1;
-    const enum gnn_status status = gnn_input_open(path, &n->input, err);
+    enum gnn_status status = gnn_input_open(path, &n->input, err);
+    GNN_NEXT(status, begin(n, err));
     return GNN_OPENED(status, n, out, gnn_csv_numbers_close);
 }
 
@@ -68,7 +114,19 @@ static enum gnn_status fail_at(const struct gnn_csv_numbers *n, const char *what
                     n->column + 1, what, word);
 }
 
-/* Takes the next word without the blanks around it, and what ends it. */
+/* Removes blanks behind a word, and quotes around it. */
+static void trim(char *word, uint32_t used)
+{
+    while (used > 0 && word[used - 1] == ' ')
+        used--;
+    word[used] = '\0';
+    if (used < 2 || word[0] != '"' || word[used - 1] != '"')
+        return;
+    word[used - 1] = '\0';
+    memmove(word, word + 1, used - 1);
+}
+
+/* Takes the next word without the blanks and quotes around it, and what ends it. */
 static enum gnn_status take_word(struct gnn_csv_numbers *n, char word[WORD_MAX + 1], enum end *end, struct gnn_err *err)
 {
     uint32_t used = 0;
@@ -87,9 +145,7 @@ static enum gnn_status take_word(struct gnn_csv_numbers *n, char word[WORD_MAX +
         }
         word[used++] = (char)c;
     }
-    while (used > 0 && word[used - 1] == ' ')
-        used--;
-    word[used] = '\0';
+    trim(word, used);
     return GNN_OK;
 }
 
@@ -106,11 +162,13 @@ static enum gnn_status end_row(struct gnn_csv_numbers *n, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* Takes one number; *any is false at the end. Blank lines are skipped. */
+/* Takes one number; *any is false at the end. Empty lines are skipped, unless they may be missing numbers of the only
+ * column. */
 static enum gnn_status next_number(struct gnn_csv_numbers *n, double *out, bool *any, enum end *end,
                                    struct gnn_err *err)
 {
     char word[WORD_MAX + 1], *rest;
+    uint64_t empty = 0; /* the first empty line, from 1 */
     for (;;) {
         GNN_TRY(take_word(n, word, end, err));
         if (word[0] != '\0' || n->column > 0 || *end == END_FIELD)
@@ -119,8 +177,14 @@ static enum gnn_status next_number(struct gnn_csv_numbers *n, double *out, bool 
             *any = false;
             return GNN_OK;
         }
+        empty = empty > 0 ? empty : n->line;
         n->line++;
     }
+    if (empty > 0 && *end != END_FIELD && n->column == 0)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s:%" PRIu64 ": an empty line before further rows: write nan if it means a missing number, or "
+                        "delete it",
+                        n->input->path, empty);
     *out = strtod(word, &rest);
     if (word[0] == '\0' || *rest != '\0')
         return fail_at(n, word[0] == '\0' ? "an empty field" : "not a number", word, err);
@@ -134,6 +198,9 @@ enum gnn_status gnn_csv_numbers_read(struct gnn_csv_numbers *numbers, double *ou
 {
     enum end end = END_FIELD;
     bool any = true;
+    if (numbers->heading)
+        gnn_log_warn("%s:1 has the names of the columns and is not read as numbers", numbers->input->path);
+    numbers->heading = false; /* says it once */
     for (*got = 0; *got < count; (*got)++) {
         GNN_TRY(next_number(numbers, &out[*got], &any, &end, err));
         if (!any)

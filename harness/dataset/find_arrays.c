@@ -4,7 +4,10 @@
 #include "harness/dataset/csv_numbers.h"
 #include "harness/dataset/find_places.h"
 #include "harness/dataset/find_splits.h"
+#include "harness/dataset/near_files.h"
 #include "harness/dataset/ogb_csv.h"
+
+#include "harness/base/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +74,19 @@ static enum gnn_status check_sparse(struct gnn_finder *f, const struct gnn_array
     return f->status;
 }
 
+/* Names the files with labels that could be meant. */
+static enum gnn_status fail_labels(const struct gnn_import_source *source, const struct gnn_places *places,
+                                   struct gnn_err *err)
+{
+    static const char *const words[] = {"label", NULL};
+    char path[GNN_OUTPUT_PATH], near[GNN_NEAR_BYTES] = "";
+    for (uint32_t i = 0; i < places->count && near[0] == '\0'; i++)
+        (void)gnn_near_files(places->dir[i], words, near);
+    gnn_join(path, source->from, source->labels);
+    return gnn_fail(err, GNN_ENOENT, "--labels %s: neither %s nor %s exists%s%s", source->labels, source->labels, path,
+                    near[0] != '\0' ? "; files with labels: " : "", near);
+}
+
 static enum gnn_status find_labels(struct gnn_finder *f, const struct gnn_import_source *source,
                                    const struct gnn_places *places, struct gnn_array_files *out)
 {
@@ -84,7 +100,8 @@ static enum gnn_status find_labels(struct gnn_finder *f, const struct gnn_import
             if (gnn_input_exists(out->label_path))
                 return GNN_OK;
         }
-        return gnn_find_named(source->from, "labels", source->labels, out->label_path, f->err);
+        (void)snprintf(out->label_path, GNN_OUTPUT_PATH, "%s", source->labels);
+        return gnn_input_exists(source->labels) ? GNN_OK : fail_labels(source, places, f->err);
     }
     for (uint32_t i = 0; i < places->count && out->label_path[0] == '\0' && f->status == GNN_OK; i++)
         if (!gnn_find_role(f, places->dir[i], label_names, out->label_path)) {
@@ -173,6 +190,42 @@ static enum gnn_status find_text(const struct gnn_import_source *source, struct 
     return GNN_OK;
 }
 
+static enum gnn_status read_count(const char *path, uint64_t *out, struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    int64_t count = 0;
+    GNN_TRY(gnn_npy_open(path, &npy, err));
+    enum gnn_status status = GNN_OK;
+    if (npy->header.items != 1)
+        status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " graphs, expected one", path, npy->header.items);
+    GNN_NEXT(status, gnn_npy_read_i64(npy, &count, 1, err));
+    gnn_npy_close(npy);
+    *out = count > 0 ? (uint64_t)count : 0;
+    return status;
+}
+
+/* OGB's archive states the numbers of nodes and edges. */
+static enum gnn_status take_counts(struct gnn_finder *f, struct gnn_array_files *out)
+{
+    char dir[GNN_OUTPUT_PATH], path[GNN_OUTPUT_PATH];
+    struct gnn_edge_arrays *arrays;
+    uint64_t stated = 0;
+    gnn_container_of(out->edges.path[0], dir);
+    if (out->edges.form == GNN_EDGES_TEXT || !gnn_input_is_npz(dir))
+        return GNN_OK;
+    if (gnn_find_array(f, dir, "num_nodes_list", false, path))
+        GNN_TRY(read_count(path, &out->nodes, f->err));
+    if (!gnn_find_array(f, dir, "num_edges_list", false, path))
+        return f->status;
+    GNN_TRY(read_count(path, &stated, f->err));
+    GNN_TRY(gnn_edge_arrays_open(&out->edges, &arrays, f->err));
+    if (gnn_edge_arrays_total(arrays) != stated)
+        gnn_log_warn("%s: %" PRIu64 " edges are stated, and it has %" PRIu64 ": it may be incomplete",
+                     out->edges.path[0], stated, gnn_edge_arrays_total(arrays));
+    gnn_edge_arrays_close(arrays);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, struct gnn_array_files *out,
                                      struct gnn_err *err)
 {
@@ -180,7 +233,8 @@ enum gnn_status gnn_find_node_arrays(const struct gnn_import_source *source, str
     struct gnn_places *places;
     GNN_NEW(places, 1, err, "places of node arrays");
     gnn_places_of(source->from, out->edges.path[0], places);
-    enum gnn_status status = find_labels(&f, source, places, out);
+    enum gnn_status status = take_counts(&f, out);
+    GNN_NEXT(status, find_labels(&f, source, places, out));
     GNN_NEXT(status, find_features(&f, source, places, out));
     if (status == GNN_OK && out->edges.form == GNN_EDGES_TEXT)
         status = find_text(source, out, err);

@@ -139,6 +139,25 @@ static enum gnn_status search_below(const char *dir, struct gnn_listing *out, st
     return f.status;
 }
 
+/* Keeps the folders whose names have the word of the published relation. */
+static enum gnn_status keep_relation(const struct gnn_import_source *source, struct gnn_listing *places,
+                                     struct gnn_err *err)
+{
+    const uint32_t all = places->count;
+    places->count = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        const char *const slash = strrchr(places->name[i], '/');
+        if (strstr(slash != NULL ? slash : places->name[i], source->relation) != NULL)
+            memmove(places->name[places->count++], places->name[i], GNN_OUTPUT_PATH);
+    }
+    return places->count > 0 ? GNN_OK
+                             : gnn_fail(err, GNN_ENOENT,
+                                        "--from %s: no folder below it whose name has the word %s has edges, but the "
+                                        "published dataset (%s) has one: "
+                                        "download and extract it completely",
+                                        source->from, source->relation, source->title);
+}
+
 /* Of folders with edges, those of a relation between nodes of one kind come first, as paper__cites__paper. */
 static enum gnn_status choose(const struct gnn_import_source *source, const struct gnn_listing *places,
                               struct gnn_array_files *out, struct gnn_err *err)
@@ -164,6 +183,14 @@ static enum gnn_status choose(const struct gnn_import_source *source, const stru
                     source->from, places->count, text);
 }
 
+bool gnn_find_other_edges(const struct gnn_edge_files *files, struct gnn_edge_files *out)
+{
+    struct gnn_finder f = {.err = NULL};
+    char dir[GNN_OUTPUT_PATH];
+    gnn_container_of(files->path[0], dir);
+    return files->form == GNN_EDGES_TABLE && find_pair(&f, dir, out);
+}
+
 enum gnn_status gnn_find_edges(const struct gnn_import_source *source, struct gnn_array_files *out, struct gnn_err *err)
 {
     *out = (struct gnn_array_files){0};
@@ -175,6 +202,8 @@ enum gnn_status gnn_find_edges(const struct gnn_import_source *source, struct gn
     struct gnn_listing *places;
     GNN_NEW(places, 1, err, "places of edges");
     enum gnn_status status = search_below(source->from, places, err);
+    if (status == GNN_OK && source->relation != NULL && places->count > 0)
+        status = keep_relation(source, places, err);
     if (status == GNN_OK && places->count > 0)
         status = choose(source, places, out, err);
     gnn_listing_close(places);

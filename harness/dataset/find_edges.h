@@ -13,5 +13,7 @@ GNN_MUST_CHECK enum gnn_status gnn_find_edges(const struct gnn_import_source *so
                                               struct gnn_err *err);
 /* The same for the folder or archive dir alone. */
 GNN_MUST_CHECK enum gnn_status gnn_find_edges_in(const char *dir, struct gnn_array_files *out, struct gnn_err *err);
+/* Finds two arrays that may hold edges, too, in the folder of an array that was found. */
+bool gnn_find_other_edges(const struct gnn_edge_files *files, struct gnn_edge_files *out);
 
 #endif

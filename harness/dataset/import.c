@@ -5,6 +5,7 @@
  *          where they do not fit; offsets, labels, splits and features are streamed
  * Disk     the dataset, and 8 B for each edge that does not fit into memory, given back while the lists are written */
 #include "harness/dataset/commit.h"
+#include "harness/dataset/find_edges.h"
 #include "harness/dataset/find_places.h"
 #include "harness/dataset/import_parts.h"
 
@@ -285,9 +286,13 @@ static void tell_found(const struct gnn_importer *importer, const struct gnn_nod
     const struct gnn_array_files *const a = &files->arrays;
     const char *const from = importer->source->from;
     char dir[GNN_OUTPUT_PATH];
+    struct gnn_edge_files other;
     gnn_container_of(a->edges.path[0], dir);
     if (importer->arrays != NULL && importer->source->edges == NULL && strcmp(gnn_below(from, dir), "") != 0)
         gnn_log_info("edges: %s", a->edges.path[0]);
+    if (importer->source->edges == NULL && gnn_find_other_edges(&a->edges, &other))
+        gnn_log_warn("edges are read from %s; %s and %s are not read; remove the files that are not meant",
+                     a->edges.path[0], other.path[0], other.path[1]);
     if (a->edges.form == GNN_EDGES_CSC)
         gnn_log_info(
             "%s holds neighbour lists: list v is read as the sources of the edges to node v (--transpose reads "

@@ -117,8 +117,8 @@ static bool suggest_below(const struct gnn_import_source *source, char *text, si
 /* Names members of an archive, or files that may hold what the format takes. */
 static void name_near(const struct gnn_import_source *source, char *text, size_t text_bytes)
 {
-    static const char *const words[FORMATS][8] = {
-        [GNN_IMPORT_OGB] = {"edge", "graph", "adj", "cs", "source", "src", ".npz", NULL},
+    static const char *const words[FORMATS][9] = {
+        [GNN_IMPORT_OGB] = {"edge", "graph", "adj", "cs", "source", "src", "ptr", ".npz", NULL},
         [GNN_IMPORT_SNAP] = {".txt", ".csv", ".tsv", ".edges", ".el", ".mtx", "out.", NULL},
         [GNN_IMPORT_TRIPLES] = {"train", "triple", NULL}};
     char near[GNN_NEAR_BYTES] = "";
@@ -171,6 +171,9 @@ enum gnn_status gnn_import_check_kind(const struct gnn_import_source *source, st
     suggest(source, instead, sizeof instead);
     if (instead[0] == '\0')
         name_near(source, instead, sizeof instead);
+    if (instead[0] == '\0' && source->title != NULL)
+        (void)snprintf(instead, sizeof instead,
+                       "; the published dataset (%s) has one: download and extract it completely", source->title);
     return gnn_fail(err, GNN_EUSAGE, "--from %s: --format %s takes %s, and this is %s%s", source->from, format, wanted,
                     words[kind_of(source->from)], instead);
 }

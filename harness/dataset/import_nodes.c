@@ -6,7 +6,6 @@
 #include "harness/dataset/find_edges.h"
 #include "harness/dataset/import_parts.h"
 #include "harness/dataset/labels_seen.h"
-#include "harness/dataset/near_files.h"
 #include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
 
@@ -70,6 +69,11 @@ static enum gnn_status probe_dense(struct gnn_importer *importer, const char *pa
                         "%s: %" PRIu64 " rows and a column for each of the %" PRIu32
                         " nodes of %s: save numpy.ascontiguousarray(a.T)",
                         path, header.shape[0], importer->meta.node_count, importer->nodes_from);
+    if (features && raw->item_bytes > 0 && importer->nodes_known && header.shape[0] != importer->meta.node_count)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu64 " rows of %" PRIu64 " float32 numbers, expected one for each of the %" PRIu32
+                        " nodes of %s: check --raw-dim, and whether the numbers are float32",
+                        path, header.shape[0], header.shape[1], importer->meta.node_count, importer->nodes_from);
     if (features && header.kind == 'u' && header.item_bytes == 2)
         gnn_log_warn("%s holds uint16, which are read as whole numbers. If they are the bits of bfloat16, save "
                      "(a.astype('uint32') << 16).view('float32')",
@@ -111,42 +115,13 @@ static enum gnn_status probe_lists(struct gnn_importer *importer, const struct g
     GNN_TRY(gnn_edge_arrays_open(edges, &arrays, err));
     const uint64_t nodes = gnn_edge_arrays_nodes(arrays);
     gnn_edge_arrays_close(arrays);
+    if (importer->nodes_known && nodes + 1 == importer->meta.node_count)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: an offset for each of the %" PRIu32
+                        " nodes of %s, expected one more: save numpy.append(a, "
+                        "len(indices))",
+                        edges->path[0], importer->meta.node_count, importer->nodes_from);
     return agree_on_nodes(importer, nodes, edges->path[0], err);
-}
-
-static enum gnn_status fail_absent(const struct gnn_importer *importer, const char *part, const char *option,
-                                   const char *named, const char *const *words, struct gnn_err *err)
-{
-    const char *const from = importer->source->from;
-    char near[GNN_NEAR_BYTES] = "";
-    if (importer->source->format == GNN_IMPORT_OGB && named == NULL)
-        (void)gnn_near_files(from, words, near);
-    if (near[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "%s has no %s: %s draws random ones", from, part, option);
-    return gnn_fail(err, GNN_EUSAGE,
-                    "%s has no %s in a form that is read (not read: %s): save them with numpy.save in a file for --%s "
-                    "FILE; %s draws random ones",
-                    from, part, near, part, option);
-}
-
-/* Makes sure that every part is there, or may be made up. */
-static enum gnn_status check_parts(const struct gnn_importer *importer, const struct gnn_node_files *f,
-                                   struct gnn_err *err)
-{
-    static const char *const label_words[] = {"label", "class", "target", NULL};
-    static const char *const feature_words[] = {"feat", "attr", "embed", NULL};
-    const char *const from = importer->source->from;
-    const struct gnn_split_file *const split = f->arrays.split;
-    if (!f->train && (split[1].form != GNN_SPLIT_NONE || split[2].form != GNN_SPLIT_NONE))
-        return gnn_fail(err, GNN_ENOENT,
-                        "%s has %s, but neither train_idx.npy nor train.csv: a split needs its training nodes; add "
-                        "them, or remove it to have all splits drawn at random",
-                        from, split[split[1].form != GNN_SPLIT_NONE ? 1 : 2].path);
-    if (!f->labels && importer->options->classes == 0)
-        return fail_absent(importer, "labels", "--classes C", importer->source->labels, label_words, err);
-    if (!f->dense && !f->sparse && importer->options->dim == 0)
-        return fail_absent(importer, "features", "--dim D", importer->source->features, feature_words, err);
-    return GNN_OK;
 }
 
 static void set_labelled(struct gnn_importer *importer)
@@ -170,6 +145,11 @@ static enum gnn_status probe_parts(struct gnn_importer *importer, const struct g
     else
         GNN_TRY(set_dim(importer, importer->options->dim, "--dim", err));
     GNN_TRY(probe_lists(importer, &a->edges, err));
+    if (a->nodes > 0 && importer->nodes_known && a->nodes != importer->meta.node_count)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu32 " rows, and %" PRIu64 " nodes are stated next to %s: one of the two files is "
+                        "incomplete, or of another graph",
+                        importer->nodes_from, importer->meta.node_count, a->nodes, a->edges.path[0]);
     if (a->nodes > 0 && !importer->nodes_known)
         GNN_TRY(agree_on_nodes(importer, a->nodes, a->edges.path[0], err));
     set_labelled(importer);
@@ -196,7 +176,7 @@ enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_
     out->dense = a->feature_path[0] != '\0';
     out->sparse = !out->dense && a->sparse_path[0][0] != '\0';
     out->train = a->split[0].form != GNN_SPLIT_NONE || importer->source->split_by_id;
-    GNN_TRY(check_parts(importer, out, err));
+    GNN_TRY(gnn_import_check_parts(importer, out, err));
     return probe_parts(importer, out, err);
 }
 
@@ -451,16 +431,24 @@ static enum gnn_status write_row(const struct feature_writer *w, uint64_t node, 
     return gnn_out_write(w->out, w->half_row, dim * sizeof *w->half_row, err);
 }
 
+/* Numbers of 8 bytes may be finite, and too large for float32. */
+static enum gnn_status fail_infinite(const struct feature_writer *w, uint64_t node, uint32_t column,
+                                     struct gnn_err *err)
+{
+    const bool wide = w->data->header.item_bytes > sizeof(float);
+    return gnn_fail(err, GNN_EFORMAT, "%s: feature %" PRIu32 " of node %" PRIu64 " is not a finite %s; %s",
+                    w->data->input->path, column, node, wide ? "float32" : "number",
+                    wide ? "numpy.clip(numpy.nan_to_num(a), -3e38, 3e38) replaces such numbers"
+                         : "numpy.nan_to_num(a) replaces such numbers");
+}
+
 static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node, struct gnn_err *err)
 {
     const uint32_t dim = w->importer->meta.dims[0];
     double sum = 0;
     for (uint32_t i = 0; i < dim; i++) {
         if (!isfinite(w->row[i]))
-            return gnn_fail(err, GNN_EFORMAT,
-                            "%s: feature %" PRIu32 " of node %" PRIu64
-                            " is not a finite number; numpy.nan_to_num(a) replaces such numbers",
-                            w->data->input->path, i, node);
+            return fail_infinite(w, node, i, err);
         sum += fabs((double)w->row[i]);
     }
     if (w->importer->options->row_normalise && sum > 0)

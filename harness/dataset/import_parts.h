@@ -101,6 +101,10 @@ struct gnn_node_files {
 };
 GNN_MUST_CHECK enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out,
                                                      struct gnn_err *err);
+/* Checks that every part is there, or may be drawn at random. Returns GNN_EUSAGE, or GNN_ENOENT if a published dataset
+ * has the part. */
+GNN_MUST_CHECK enum gnn_status gnn_import_check_parts(const struct gnn_importer *importer,
+                                                      const struct gnn_node_files *files, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gnn_node_files *files,
                                                  struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gnn_node_files *files,

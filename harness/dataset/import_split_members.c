@@ -128,12 +128,27 @@ static bool is_heading(const struct gnn_input *input, const char *line)
     return input->line == 1 && strpbrk(line, "0123456789,;\t") == NULL;
 }
 
+/* Returns a line without a byte order mark, and without blanks and quotes around it. */
+static char *trim(const struct gnn_input *input, char *line)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    line += input->line == 1 && strncmp(line, mark, 3) == 0 ? 3 : 0;
+    line += strspn(line, " \t\"");
+    size_t length = strlen(line);
+    while (length > 0 && strchr(" \t\r\"", line[length - 1]) != NULL)
+        length--;
+    line[length] = '\0';
+    return line;
+}
+
 static enum gnn_status add_line(const struct members *m, const struct gnn_input *input, const char *line,
                                 struct gnn_err *err)
 {
     char *end;
     errno = 0;
     const long long node = strtoll(line, &end, 10);
+    if (line[0] == '\0')
+        return GNN_OK;
     if (is_heading(input, line)) {
         gnn_log_warn("%s:1 has the name of the column and is not read as a node ID", m->path);
         return GNN_OK;
@@ -152,8 +167,8 @@ static enum gnn_status add_lines(const struct members *m, struct gnn_err *err)
     for (bool more = true; status == GNN_OK && more;) {
         status = input->line % LOOK_EVERY == 0 ? gnn_job_stopped(m->importer->job, "splits", err) : GNN_OK;
         GNN_NEXT(status, gnn_input_line(input, line, &more, err));
-        if (status == GNN_OK && more && line[0] != '\0')
-            status = add_line(m, input, line, err);
+        if (status == GNN_OK && more)
+            status = add_line(m, input, trim(input, line), err);
     }
     gnn_input_close(input);
     return status;

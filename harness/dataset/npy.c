@@ -156,17 +156,29 @@ static enum gnn_status read_whole(struct gnn_npy *npy, void *dst, uint64_t bytes
     return GNN_OK;
 }
 
+/* Names what a download may have left in the place of an array. */
+static enum gnn_status fail_magic(const char *path, const unsigned char first[8], struct gnn_err *err)
+{
+    if (memcmp(first, "version ", 8) == 0)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: not a NumPy file, but a pointer of Git LFS: fetch the file with `git lfs pull`", path);
+    if (first[0] == '<')
+        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file, but a web page: download it again", path);
+    if (memcmp(first, "PK\3\4", 4) == 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file, but a zip archive: rename it to end in .npz", path);
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: not a NumPy file: its magic number is missing; --raw-rows N --raw-dim D reads features and "
+                    "labels that are float32 numbers alone; numpy.save(path, array) writes one",
+                    path);
+}
+
 static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
 {
     unsigned char fixed[12];
     char text[GNN_NPY_HEADER_MAX];
     GNN_TRY(read_whole(npy, fixed, 8, err));
     if (memcmp(fixed, "\x93NUMPY", 6) != 0)
-        return gnn_fail(
-            err, GNN_EFORMAT,
-            "%s: not a NumPy file: its magic number is missing; --raw-rows N --raw-dim D reads features and labels "
-            "that are float32 numbers alone; numpy.save(path, array) writes one",
-            npy->input->path);
+        return fail_magic(npy->input->path, fixed, err);
     const unsigned version = fixed[6];
     if (version < 1 || version > 3)
         return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", npy->input->path, version,

@@ -211,6 +211,9 @@ struct gnn_import_source {
     uint32_t labelled;    /* ogb: only the first nodes have labels, this many; 0 = all */
     uint32_t labelled_of; /* labelled is for this number of nodes, and in proportion for others; 0 = for any */
     bool split_by_id;     /* ogb: the first share of the (labelled) nodes trains, the next validates, the next tests */
+    const char *title; /* published dataset whose parts the input must have; NULL: those that are missing are drawn */
+    bool has_splits;   /* it also has splits */
+    const char *relation; /* ogb: word in the name of the folder with the edges, such as "cites"; NULL: any folder */
 };
 
 /* Imports source into job->out_dir. That directory may already have the result of the same options, without neighbour

@@ -20,6 +20,7 @@ struct gnn_published {
     uint32_t raw_dim;
     uint32_t labelled, labelled_of; /* the labelled nodes of a number of nodes, in proportion */
     bool split_by_id;
+    const char *relation; /* of the folder with the edges, as gnn_import_source has it */
 };
 
 /* Ends with a name of NULL. */
