@@ -231,6 +231,23 @@ static void test_values(void **state)
     check_with_numpy(t, "arrays", "wide", "wide-pairs");
 }
 
+/* The arrays and mini-batches as PyG, DGL and GraphBolt get them in scripts/bench_peers.sh, whose stand-ins check every
+ * call. */
+static void test_peers(void **state)
+{
+    const struct export_test *const t = *state;
+    must_run(t, "oocgnn prepare papers100m --scale 1/4000 --dim 8 --out peers --quiet && "
+                "oocgnn export ./peers --out peers-arrays --format csc --dim 8 && "
+                "oocgnn export ./peers --out peers-batches --batches 4 --batch 100 --fanout 10,10,10 --seed 1");
+    struct process_result r = process_shell(
+        "python3 -B tests/support/peers_stand_ins.py %s/peers-arrays %s/peers-batches 100", t->root, t->root);
+    if (r.exit_status == 127)
+        leave_out("%s", "no python3");
+    else if (r.exit_status != 0)
+        fail_msg("%s%s", r.out, r.err);
+    process_free(&r);
+}
+
 /* The digest that `oocgnn run` records for the last of its epochs. */
 static void expect_digest_of_run(const struct export_test *t, const char *folder, const char *words)
 {
@@ -405,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_knowledge_graphs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_widths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_peers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_batches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options_of_an_export, set_up, tear_down),
