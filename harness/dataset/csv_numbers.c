@@ -162,6 +162,14 @@ static enum gnn_status end_row(struct gnn_csv_numbers *n, struct gnn_err *err)
     return GNN_OK;
 }
 
+static const char *what_is(const struct gnn_csv_numbers *n, const char *word, enum end end)
+{
+    if (word[0] != '\0')
+        return "not a number";
+    return n->column > 0 && end != END_FIELD ? "an empty field: `sed 's/,$//'` removes a comma at the end of lines"
+                                             : "an empty field";
+}
+
 /* Takes one number; *any is false at the end. Empty lines are skipped, unless they may be missing numbers of the only
  * column. */
 static enum gnn_status next_number(struct gnn_csv_numbers *n, double *out, bool *any, enum end *end,
@@ -187,7 +195,7 @@ static enum gnn_status next_number(struct gnn_csv_numbers *n, double *out, bool 
                         n->input->path, empty);
     *out = strtod(word, &rest);
     if (word[0] == '\0' || *rest != '\0')
-        return fail_at(n, word[0] == '\0' ? "an empty field" : "not a number", word, err);
+        return fail_at(n, what_is(n, word, *end), word, err);
     n->column++;
     *any = true;
     return *end == END_FIELD ? GNN_OK : end_row(n, err);

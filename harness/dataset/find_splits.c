@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/dataset/find_splits.h"
 
+#include "harness/base/log.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +130,14 @@ static enum gnn_status find_named(struct gnn_finder *f, const struct gnn_import_
                     path);
 }
 
+/* Warns of lists next to masks, which may be another split. */
+static void warn_of_masks(struct gnn_finder *f, const char *dir, const struct gnn_split_file *train)
+{
+    char path[GNN_OUTPUT_PATH];
+    if (train->form == GNN_SPLIT_IDS && gnn_find_array(f, dir, "train_mask", false, path))
+        gnn_log_warn("splits are read from %s; %s is not read: remove the files that are not meant", train->path, path);
+}
+
 struct candidates {
     uint32_t count;
     char option[128]; /* the first two, as values of --split */
@@ -199,8 +209,10 @@ enum gnn_status gnn_find_splits(const struct gnn_import_source *source, const st
     if (source->split != NULL)
         return find_named(&f, source, out);
     for (uint32_t i = 0; i < places->count && f.status == GNN_OK; i++) {
-        if (find_in(&f, places->dir[i], out->split))
-            return GNN_OK;
+        if (find_in(&f, places->dir[i], out->split)) {
+            warn_of_masks(&f, places->dir[i], &out->split[TRAIN]);
+            return f.status;
+        }
         for (int s = 0; s < GNN_FIND_SPLITS; s++)
             if (out->split[s].form != GNN_SPLIT_NONE)
                 incomplete[s] = out->split[s];

@@ -152,6 +152,7 @@ static const struct {
     {ONE(FEAT), {"\n", "", "", "\n", "", NULL}, 0, NULL},
     {ONE(FEAT), {"", "", "", "\n", "", ""}, 1, "node-feat.csv:4: column 1: an empty field"},
     {ONE(FEAT), {"", "\"", "", "\n", "", NULL}, 1, "node-feat.csv:1: column 1: not a number: '\"0'"},
+    {ONE(FEAT), {"", "", "", ",\n", "", NULL}, 1, "node-feat.csv:1: column 4: an empty field: `sed 's/,$//'` removes"},
     {ONE(TRAIN), {"", "x", "", "\n", "", NULL}, 1, "train.csv:1: not a node ID: 'x0'"},
 };
 
@@ -286,6 +287,13 @@ static void other_lists(const char *dir, struct arrays *a)
     write_lists(dir, a, NODES + 1);
 }
 
+static void masks_and_lists(const char *dir, struct arrays *a)
+{
+    static const uint8_t mask[NODES] = {1};
+    (void)a;
+    data_write_npy(dir, "train_mask.npy", "|b1", "(40,)", mask, sizeof mask);
+}
+
 static void lists_alone(const char *dir, struct arrays *a)
 {
     remove_file(dir, "edge_index.npy");
@@ -389,6 +397,7 @@ static const struct {
     bool same; /* as the plain graph */
 } arrays[] = {
     {other_lists, "", 0, "edges are read from in/edge_index.npy; in/indptr.npy and in/indices.npy are not read", false},
+    {masks_and_lists, "", 0, "splits are read from in/train_idx.npy; in/train_mask.npy is not read", true},
     {lists_alone, "", 0, "holds neighbour lists", true},
     {narrow_lists, "", 0, "holds neighbour lists", true},
     {short_lists, "", 1, "in/indptr.npy: an offset for each of the 40 nodes of in/node_feat.npy, expected one more", 0},

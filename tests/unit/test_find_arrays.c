@@ -371,7 +371,7 @@ static void test_lists(void **state)
     data_write_npy(dir, "indptr.npy", "<i8", "(40,)", indptr, 40 * 8);
     data_write_npy(dir, "indices.npy", "<i8", "(110,)", edges, EDGES * sizeof *edges);
     write_nodes(dir);
-    expect_error(*state, (struct gnn_import_source){0}, "39 rows, expected one for each of the 40 nodes of ");
+    expect_error(*state, (struct gnn_import_source){0}, "an offset for each of the 40 nodes of ");
 }
 
 /* A sparse matrix as scipy.sparse.save_npz writes it: format, shape, data, indices, indptr. */
