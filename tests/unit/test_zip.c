@@ -89,6 +89,34 @@ static enum gnn_status read_all(const char *dir, struct gnn_err *err)
     return status;
 }
 
+/* An archive that was written to a pipe: the header of a member has zeros in the place of checksum and sizes, which
+ * follow the data. Those of the directory count. */
+static void test_data_descriptors(void **state)
+{
+    unsigned char *const bytes = pattern();
+    for (unsigned deflated = 0; deflated < 2; deflated++) {
+        struct zip_file zip;
+        struct gnn_err err;
+        size_t len;
+        zip_file_open(&zip, *state, "a.npz", deflated != 0, false);
+        zip_file_add(&zip, "second.npy", bytes, BYTES);
+        const long data_end = ftell(zip.file);
+        const uint32_t descriptor[4] = {0x08074b50, zip.member[0].crc, (uint32_t)zip.member[0].packed, BYTES};
+        assert_true(data_end > 0);
+        assert_int_equal(fwrite(descriptor, sizeof descriptor, 1, zip.file), 1);
+        zip_file_close(&zip);
+        char *const whole = data_read(*state, "a.npz", &len);
+        whole[6] |= 8;
+        memset(whole + 14, 0, 12);
+        whole[data_end + (long)sizeof descriptor + 8] |= 8;
+        assert_memory_equal(whole + data_end + sizeof descriptor, "PK\1\2", 4);
+        data_write(*state, "a.npz", whole, len);
+        must(read_all(*state, &err), &err);
+        free(whole);
+    }
+    free(bytes);
+}
+
 /* Every length and every changed byte of an archive ends in the data or in an error. A changed byte of the data never
  * passes. */
 static void test_damage(void **state)
@@ -162,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_members, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_data_descriptors, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_damage, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_refused, data_set_up, data_tear_down),
     };
