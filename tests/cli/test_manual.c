@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { RUN_OPTIONS = 70 }; /* of gnn_run_options, --set and --dry-run */
+enum { RUN_OPTIONS = 71 }; /* of gnn_run_options, --set and --dry-run */
 
 static char *said(const char *arguments)
 {
