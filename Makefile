@@ -162,8 +162,16 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(BIN): $(BUILD)/harness/main.o $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# What a system in a shared object may call: the functions and tables that plugin.h and the headers it includes declare.
+# Other names stay private, the built-in systems too, so that they replace none of an object's.
+PUBLIC_H = $(sort $(filter harness/%.h,$(shell $(CC) $(CPPFLAGS) -MM harness/system/plugin.h)))
+$(GEN)/exports.list: $(shell find harness -name '*.h')
+	@mkdir -p $(@D)
+	@{ echo '{'; cat $(PUBLIC_H) | grep -oE '\bgnn_[a-z0-9_]+' | grep -vx gnn_systems | sort -u | sed 's/$$/;/'; echo '};'; } > $@
+
+$(BIN): $(BUILD)/harness/main.o $(LIB) $(GEN)/exports.list
+	$(CC) $(LDFLAGS) -Wl,--dynamic-list=$(GEN)/exports.list -o $@ $(filter %.o,$^) \
+	    -Wl,--whole-archive $(LIB) -Wl,--no-whole-archive $(LDLIBS)
 
 $(BUILD)/tests/double/test_%: $(BUILD)/double/tests/double/test_%.o $(DOUBLE_OBJ)
 	@mkdir -p $(@D)

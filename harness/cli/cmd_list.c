@@ -36,12 +36,18 @@ static const char *variants_of(const struct gnn_system *system, char *text, size
     return text;
 }
 
-static enum gnn_status list_systems(struct gnn_err *err)
+static void print_system(const struct gnn_system *system)
 {
     char text[80];
+    (void)printf("%-12s %-43s %s\n", system->name, variants_of(system, text, sizeof text),
+                 system->title == NULL ? "" : system->title);
+}
+
+static enum gnn_status list_systems(struct gnn_err *err)
+{
     (void)err;
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
-        (void)printf("%-12s %-43s %s\n", (*s)->name, variants_of(*s, text, sizeof text), (*s)->title);
+        print_system(*s);
     return GNN_OK;
 }
 
@@ -135,6 +141,14 @@ static enum gnn_status list_params(const char *name, bool markdown, struct gnn_e
     return GNN_OK;
 }
 
+static enum gnn_status list_system(const char *name, struct gnn_err *err)
+{
+    const struct gnn_system *system;
+    GNN_TRY(gnn_system_find(name, &system, err));
+    print_system(system);
+    return GNN_OK;
+}
+
 static const struct {
     const char *name;
     enum gnn_status (*list)(struct gnn_err *err);
@@ -150,7 +164,7 @@ static enum gnn_status take_word(void *ctx, const char *word, struct gnn_err *er
     struct words *const w = ctx;
     if (w->list == NULL)
         w->list = word;
-    else if (strcmp(w->list, "params") == 0 && w->system == NULL)
+    else if ((strcmp(w->list, "params") == 0 || strcmp(w->list, "systems") == 0) && w->system == NULL)
         w->system = word;
     else
         return gnn_fail(err, GNN_EUSAGE, "list: unexpected argument \"%s\"; see `oocgnn list --help`", word);
@@ -164,6 +178,8 @@ static enum gnn_status show_list(const struct words *words, bool markdown, struc
     gnn_near_miss_start(&near, words->list);
     if (strcmp(words->list, "params") == 0)
         return list_params(words->system, markdown, err);
+    if (words->system != NULL)
+        return list_system(words->system, err);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         if (strcmp(words->list, lists[i].name) == 0)
             return lists[i].list(err);
@@ -184,7 +200,9 @@ int gnn_cmd_list(int argc, char **argv)
     /* clang-format on */
     static const struct gnn_command_line line = {
         .usage = "usage: oocgnn list systems|datasets|models|presets|profiles|metrics\n"
-                 "       oocgnn list params SYSTEM [--markdown]\n",
+                 "       oocgnn list systems SYSTEM\n"
+                 "       oocgnn list params SYSTEM [--markdown]\n\n"
+                 "SYSTEM: a name, or the path of a shared object, such as ./mine.so.\n",
         .words = "systems datasets models presets profiles metrics params",
         .table = table,
         .word = take_word};

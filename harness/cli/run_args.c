@@ -6,6 +6,7 @@
 #include "harness/cli/bound_run.h"
 #include "harness/cli/cli.h"
 #include "harness/record/report.h"
+#include "harness/run/plugin.h"
 #include "harness/run/preset.h"
 #include "harness/run/supervisor/supervisor.h"
 
@@ -54,10 +55,11 @@ static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *co
 /* Says which parameters are another system's: they change nothing, and may have been meant to. */
 static void tell_unused(const struct gnn_run_config *config)
 {
-    const size_t own = strlen(config->system);
+    const char *const name = gnn_run_system_name(config);
+    const size_t own = strlen(name);
     for (uint32_t i = 0; i < config->set_count; i++)
-        if (strncmp(config->sets[i], config->system, own) != 0 || config->sets[i][own] != '.')
-            gnn_log_warn("--set %s changes nothing: the system that runs is %s", config->sets[i], config->system);
+        if (strncmp(config->sets[i], name, own) != 0 || config->sets[i][own] != '.')
+            gnn_log_warn("--set %s changes nothing: the system that runs is %s", config->sets[i], name);
 }
 
 enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, struct gnn_run_request *request,
@@ -73,6 +75,9 @@ enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *confi
     /* Once more over the preset, so that what was typed wins wherever it stood. */
     const struct gnn_run_config typed = *config;
     assert(typed.scale_divisor > 0);
+    const struct gnn_system *system;
+    if (gnn_plugin_is_path(typed.system)) /* the preset may have a section of its parameters */
+        GNN_TRY(gnn_system_find(typed.system, &system, err));
     gnn_run_config_defaults(config);
     config->scale_divisor = typed.scale_divisor;
     GNN_TRY(gnn_preset_apply(typed.preset, config, err));

@@ -388,7 +388,7 @@ static uint32_t place_of(const struct gnn_paper_figure *figure, uint32_t series)
 {
     const char *system = NULL;
     for (uint32_t i = 0; i < figure->job->count; i++) {
-        const char *const other = figure->job->cells[i].config.system;
+        const char *const other = gnn_run_system_name(&figure->job->cells[i].config);
         if (figure->cells[i].series == series && system != NULL && strcmp(system, other) != 0)
             return GNN_STYLE_NONE;
         system = figure->cells[i].series == series ? other : system;

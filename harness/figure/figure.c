@@ -183,7 +183,7 @@ static const char *own_series(const struct gnn_job *job, uint32_t cell)
     for (uint32_t i = 0; i < job->count; i++)
         if (strcmp(job->cells[i].section, own->section) == 0 &&
             strcmp(job->cells[i].config.system, own->config.system) != 0)
-            return own->config.system;
+            return gnn_run_system_name(&own->config);
     return own->section;
 }
 

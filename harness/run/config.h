@@ -19,7 +19,7 @@ enum gnn_cap_kind { GNN_CAP_CGROUP, GNN_CAP_PROGRAM };
 enum gnn_evaluate { GNN_EVALUATE_NEVER, GNN_EVALUATE_LAST, GNN_EVALUATE_EACH };
 
 struct gnn_run_config {
-    char system[GNN_TEXT_MAX];
+    char system[GNN_TEXT_MAX];  /* a name, or the path of a shared object (has a '/') */
     char dataset[GNN_TEXT_MAX]; /* a registry name, or a directory (has a '/') */
     char data_dir[GNN_TEXT_MAX];
     char preset[GNN_TEXT_MAX];
@@ -156,8 +156,14 @@ GNN_MUST_CHECK enum gnn_status gnn_run_check_device(const struct gnn_run_config 
 
 /* ---- system.c ---- */
 
-/* Finds a system by name. GNN_EUSAGE: the message has similar names and the systems of this build. */
+/* Finds a system by name, or opens the shared object at a path (harness/run/plugin.h). A name is also that of an object
+ * which this process has opened. GNN_EUSAGE: the message has similar names and the systems of this build. For a path,
+ * errors as gnn_plugin_open. */
 GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err);
+
+/* Returns the name of the run's system: that of the table, also where --system is a path. If there is no such system,
+ * returns the value of --system. */
+const char *gnn_run_system_name(const struct gnn_run_config *config);
 
 /* Returns the system's place in the registry, from 0, or UINT32_MAX if there is no such system. */
 uint32_t gnn_system_place(const char *name);

@@ -3,6 +3,7 @@
 
 #include "harness/base/data_dirs.h"
 #include "harness/base/own_groups.h"
+#include "harness/run/plugin.h"
 #include "harness/run/record_fill.h"
 #include "harness/world/profile.h"
 
@@ -112,6 +113,17 @@ static bool is_added_default(const struct gnn_system *system, const char *key, c
     return false;
 }
 
+/* Adds what the object contains: a build of it is another system. */
+static enum gnn_status add_plugin(struct gnn_checksum *sum, const struct gnn_run_config *config, struct gnn_err *err)
+{
+    char digest[GNN_CHECKSUM_TEXT];
+    if (!gnn_plugin_is_path(config->system))
+        return GNN_OK;
+    GNN_TRY(gnn_plugin_digest(config->system, digest, err));
+    add_pair(sum, GNN_PLUGIN_DIGEST_KEY, digest);
+    return GNN_OK;
+}
+
 static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_config *config, enum gnn_identity what,
                                struct gnn_err *err)
 {
@@ -130,6 +142,7 @@ static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_co
     GNN_NEXT(status, add_profile(sum, config, config->profile, err));
     if (status != GNN_OK || what == GNN_IDENTITY_WORKLOAD)
         return status;
+    GNN_TRY(add_plugin(sum, config, err));
     char compute[sizeof config->compute];
     modelled_profile(config, compute, sizeof compute);
     return add_profile(sum, config, compute, err);

@@ -46,8 +46,9 @@ _Static_assert(sizeof worlds / sizeof *worlds == GNN_WORLD_SIMULATED + 2, "a nam
 
 /* clang-format off */
 const struct gnn_option gnn_run_options[] = {
-    OPTION(MOST_USED, "system", TEXT, system, "", .unit = "NAME",
-           .help = "System to run; `oocgnn list systems` prints the names"),
+    OPTION(MOST_USED, "system", TEXT, system, "", .unit = "NAME|FILE.so",
+           .help = "System to run; `oocgnn list systems` prints the names. With a '/', the shared object of a "
+                   "system of your own, such as ./mine.so"),
     OPTION(MOST_USED, "dataset", TEXT, dataset, "", .unit = "NAME|DIR",
            .help = "Registry name, name of an import, or a dataset directory (with a '/')"),
     OPTION(DATASET, "data", TEXT, data_dir, "data", .unit = "DIR",

@@ -222,7 +222,7 @@ enum gnn_status gnn_preset_held(const struct gnn_run_config *config, char *text,
     GNN_TRY(open_preset(path, &ini, &section, err));
     add_held_options(&h, section);
     for (uint32_t s = 1; s < gnn_ini_section_count(ini); s++)
-        if (strcmp(gnn_ini_section(ini, s)->name, config->system) == 0)
+        if (strcmp(gnn_ini_section(ini, s)->name, gnn_run_system_name(config)) == 0)
             add_held_parameters(&h, gnn_ini_section(ini, s));
     gnn_ini_close(ini);
     return GNN_OK;

@@ -7,6 +7,7 @@
 #include "harness/dataset/earlier.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
+#include "harness/run/plugin.h"
 #include "harness/run/preset.h"
 #include "harness/run/validity.h"
 #include "harness/sample/digest.h"
@@ -52,6 +53,7 @@ enum gnn_status gnn_record_list_config(const struct gnn_run_config *config, stru
     }
     const struct gnn_system *system;
     GNN_TRY(gnn_system_find(config->system, &system, err));
+    GNN_TRY(gnn_kv_set(out, "system", system->name, err)); /* the path of an object says nothing about it */
     void *settings;
     GNN_TRY(gnn_system_configure(system, config, &settings, err));
     enum gnn_status status = GNN_OK;
@@ -75,10 +77,22 @@ static void fill_model(const struct gnn_run_config *config, struct gnn_run_recor
                        config->encoder ? " " : "", gnn_decoder_words[config->decoder]);
 }
 
+/* Names the object that a system came from. */
+static enum gnn_status fill_plugin(const struct gnn_run_config *config, struct gnn_run_record *run, struct gnn_err *err)
+{
+    char digest[GNN_CHECKSUM_TEXT];
+    const char *const slash = strrchr(config->system, '/');
+    if (!gnn_plugin_is_path(config->system))
+        return GNN_OK;
+    GNN_TRY(gnn_plugin_digest(config->system, digest, err));
+    GNN_TRY(gnn_kv_set(&run->environment, GNN_PLUGIN_FILE_KEY, slash + 1, err));
+    return gnn_kv_set(&run->environment, GNN_PLUGIN_DIGEST_KEY, digest, err);
+}
+
 enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
                                        struct gnn_err *err)
 {
-    copy_name(run->system, config->system);
+    copy_name(run->system, gnn_run_system_name(config));
     copy_name(run->dataset, dataset_name(config->dataset));
     fill_model(config, run);
     copy_name(run->preset, config->preset);
@@ -100,6 +114,7 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     run->device_iops = config->device_iops == 0 ? GNN_UNKNOWN : config->device_iops;
     run->cold_asked = config->cold ? 1 : 0;
     GNN_TRY(gnn_record_list_config(config, &run->config, err));
+    GNN_TRY(fill_plugin(config, run, err));
     copy_name(run->fanout, gnn_kv_get(&run->config, "fanout"));
     if (!gnn_run_costs_are_ideal(config)) /* `step` and `process_start` are divided by it */
         GNN_TRY(gnn_kv_setf(&run->environment, err, "costs.piece_divisor", "%" PRIu32, config->scale_divisor));

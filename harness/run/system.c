@@ -2,6 +2,7 @@
 /* From names to systems and their parameters. */
 #include "harness/base/near_miss.h"
 #include "harness/run/config.h"
+#include "harness/run/plugin.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err)
 {
     struct gnn_near_miss near;
+    if (gnn_plugin_is_path(name))
+        return gnn_plugin_open(name, out, err);
     gnn_near_miss_start(&near, name);
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++) {
         assert((*s)->abi == GNN_SYSTEM_ABI);
@@ -22,9 +25,23 @@ enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out,
     }
     if (name[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "--system is missing; this build has: %s", near.known);
+    const struct gnn_system *const loaded = gnn_plugin_named(name);
+    if (loaded != NULL) {
+        *out = loaded;
+        return GNN_OK;
+    }
+    const size_t length = strlen(name);
+    if (length > 3 && strcmp(name + length - 3, ".so") == 0)
+        return gnn_fail(err, GNN_EUSAGE, "unknown system \"%s\"; a file is given with a '/': ./%s", name, name);
     const char *const miss = gnn_near_miss_text(&near);
     return gnn_fail(err, GNN_EUSAGE, "unknown system \"%s\"%s%s build has: %s", name, miss,
                     miss[0] == '\0' ? "; this" : " This", near.known);
+}
+
+const char *gnn_run_system_name(const struct gnn_run_config *config)
+{
+    const struct gnn_system *system;
+    return gnn_system_find(config->system, &system, NULL) == GNN_OK ? system->name : config->system;
 }
 
 uint32_t gnn_system_place(const char *name)

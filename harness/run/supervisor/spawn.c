@@ -44,7 +44,12 @@ static enum gnn_status build_arguments(const struct gnn_run_config *config, stru
         (void)snprintf(text, sizeof text, "%s=%s", o->name, value);
         GNN_TRY(add_argument(a, text, err));
     }
+    /* Those of other systems were checked here: the worker need not open the objects that have them. */
+    const char *const system = gnn_run_system_name(config);
+    const size_t own = strlen(system);
     for (uint32_t i = 0; i < config->set_count; i++) {
+        if (strncmp(config->sets[i], system, own) != 0 || config->sets[i][own] != '.')
+            continue;
         (void)snprintf(text, sizeof text, "set=%s", config->sets[i]);
         GNN_TRY(add_argument(a, text, err));
     }

@@ -127,7 +127,7 @@ static void start_progress(struct supervision *s)
     const struct gnn_run_progress_setup setup = {.out = c->quiet ? NULL : stderr,
                                                  .terminal = isatty(STDERR_FILENO) == 1,
                                                  .now_ns = gnn_host_now_ns,
-                                                 .system = c->system,
+                                                 .system = gnn_run_system_name(c),
                                                  .dataset = c->dataset,
                                                  .epochs = c->epochs};
     gnn_run_progress_start(&s->progress, &setup);

@@ -5,6 +5,7 @@
 #include "harness/base/ini.h"
 #include "harness/base/words.h"
 #include "harness/run/machine.h"
+#include "harness/run/plugin.h"
 #include "harness/run/preset.h"
 #include "harness/run/sweep/grid.h"
 
@@ -41,6 +42,40 @@ static bool is_only_kept(const struct reading *r, const char *name)
 
 /* ---- files ---- */
 
+/* Opens the systems among the values that are shared objects, so that other keys can name their parameters. */
+static enum gnn_status open_systems(const struct gnn_grid_values *values, struct gnn_err *err)
+{
+    const struct gnn_system *system;
+    for (uint32_t i = 0; i < values->count; i++)
+        if (gnn_plugin_is_path(values->of[i]))
+            GNN_TRY(gnn_system_find(values->of[i], &system, err));
+    return GNN_OK;
+}
+
+/* Opens the systems of a section before any of its keys is read. */
+static enum gnn_status open_section_systems(const char *path, const struct gnn_ini_section *section,
+                                            struct gnn_grid_values *values, struct gnn_err *err)
+{
+    struct gnn_err cause = {0};
+    const struct gnn_ini_entry *const entry = section == NULL ? NULL : gnn_ini_find(section, "system");
+    if (entry == NULL || !gnn_plugin_is_path(entry->value))
+        return GNN_OK;
+    enum gnn_status status = gnn_grid_values(gnn_grid_option("system"), entry->value, values, &cause);
+    GNN_NEXT(status, open_systems(values, &cause));
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s:%u: %s", path, entry->line, cause.message);
+}
+
+static enum gnn_status open_file_systems(const struct gnn_ini *ini, struct gnn_err *err)
+{
+    struct gnn_grid_values *values;
+    GNN_NEW(values, 1, err, "systems of %s", gnn_ini_name(ini));
+    enum gnn_status status = open_section_systems(gnn_ini_name(ini), gnn_ini_global(ini), values, err);
+    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
+        GNN_NEXT(status, open_section_systems(gnn_ini_name(ini), gnn_ini_section(ini, i), values, err));
+    free(values);
+    return status;
+}
+
 static enum gnn_status open_file(struct reading *r, const char *path, struct gnn_ini **out, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < r->file_count; i++)
@@ -52,7 +87,7 @@ static enum gnn_status open_file(struct reading *r, const char *path, struct gnn
         return gnn_fail(err, GNN_EUSAGE, "%s: more than %d files", path, FILES_MAX);
     GNN_TRY(gnn_ini_open(path, out, err));
     r->files[r->file_count++] = *out;
-    return GNN_OK;
+    return r->options->foreign_keys ? GNN_OK : open_file_systems(*out, err);
 }
 
 /* Opens the file of an include, which stands beside the one that names it. */
@@ -122,6 +157,8 @@ static enum gnn_status put_key(struct reading *r, const char *name, const char *
     } else {
         status = gnn_grid_values(r->options->foreign_keys ? NULL : gnn_grid_option(name), value, &key->values, &cause);
     }
+    if (status == GNN_OK && file == NULL && !r->options->foreign_keys && strcmp(name, "system") == 0)
+        status = open_systems(&key->values, &cause);
     if (status != GNN_OK && file != NULL)
         return gnn_fail(err, status, "%s:%u: %s: %s", file, line, name, cause.message);
     if (status != GNN_OK)

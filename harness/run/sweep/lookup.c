@@ -33,7 +33,7 @@ static struct gnn_wanted_run wanted_run(const struct gnn_run_config *config, con
     return (struct gnn_wanted_run){.key = GNN_IDENTITY_KEY,
                                    .value = identity,
                                    .revision = any_build ? NULL : gnn_build_revision(),
-                                   .system = config->system,
+                                   .system = gnn_run_system_name(config),
                                    .dataset = slash != NULL && slash[1] != '\0' ? slash + 1 : config->dataset,
                                    .world = config->world == GNN_WORLD_SIMULATED ? "simulated" : "measured",
                                    .scale_divisor = config->scale_divisor,
