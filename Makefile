@@ -155,6 +155,7 @@ $(BUILD)/harness/stats/show.o: $(GEN)/plots/lines.gp.inc
 $(BUILD)/harness/cli/plot_ratios.o: $(GEN)/plots/ratios.gp.inc
 $(BUILD)/harness/record/styles.o: $(GEN)/plots/figure_series.gp.inc
 $(BUILD)/harness/record/plot.o: $(GEN)/plots/grouped_bars.gp.inc $(GEN)/plots/stacked_bars.gp.inc
+$(BUILD)/harness/cli/cmd_new_system.o: $(patsubst %,$(GEN)/templates/skeleton/%.inc,skeleton.c Makefile README.md)
 $(BUILD)/harness/figure/draw.o: $(patsubst plots/%.gp,$(GEN)/plots/%.gp.inc,$(wildcard plots/figure_*.gp))
 
 $(LIB): $(LIB_OBJ)
@@ -376,6 +377,14 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
 	install -m 644 $(wildcard workloads/hardware/costs/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs/
+
+# What is needed to build a system outside the tree: the public headers in their folders, their place, and a skeleton.
+	install -d $(DESTDIR)$(PREFIX)/share/pkgconfig $(DESTDIR)$(PREFIX)/share/oocgnn/skeleton
+	for header in $(PUBLIC_H); do install -D -m 644 $$header $(DESTDIR)$(PREFIX)/include/oocgnn/$$header || exit 1; done
+	install -m 644 $(wildcard templates/skeleton/*) $(DESTDIR)$(PREFIX)/share/oocgnn/skeleton/
+	printf '%s\n' 'prefix=$(abspath $(PREFIX))' 'includedir=$${prefix}/include/oocgnn' \
+	    'moduledir=$${prefix}/lib/oocgnn/systems' '' 'Name: oocgnn' 'Description: systems for out-of-core GNN training' \
+	    'Version: $(VERSION)' 'Cflags: -I$${includedir} -D_GNU_SOURCE' > $(DESTDIR)$(PREFIX)/share/pkgconfig/oocgnn.pc
 
 C_FILES := $(shell git ls-files '*.c' '*.h' '*.cc' '*.cu' 2>/dev/null)
 

@@ -41,6 +41,7 @@ static const struct gnn_command commands[] = {
     {"baseline", "store the counters of a build or a database for later comparisons", gnn_cmd_baseline},
     {"compare", "compare two builds, databases or baselines (regression gate)", gnn_cmd_compare},
     {"calibrate", "measure this machine and write a profile for the simulated world", gnn_cmd_calibrate},
+    {"new-system", "write the directory of a system of your own", gnn_cmd_new_system},
     {"manual", "print the manual page, for `man -l`", run_manual},
     {"completion", "print the completion script for bash or zsh", run_completion},
 };
@@ -53,7 +54,7 @@ static void print_help(FILE *out)
                 "usage: oocgnn COMMAND [OPTION...]\n\n",
                 out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
     (void)fputs("\n`oocgnn help COMMAND` describes a command. Results go to stdout, everything else to "
                 "stderr.\n" GNN_OPTION_TWICE
                 "Exit status: 0 success (oom and timeout are results), 1 failure, 2 wrong usage, 3 regression found,\n"
