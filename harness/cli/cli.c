@@ -42,6 +42,7 @@ static const struct gnn_command commands[] = {
     {"compare", "compare two builds, databases or baselines (regression gate)", gnn_cmd_compare},
     {"calibrate", "measure this machine and write a profile for the simulated world", gnn_cmd_calibrate},
     {"new-system", "write the directory of a system of your own", gnn_cmd_new_system},
+    {"check-system", "check a system of your own, or one of this build", gnn_cmd_check_system},
     {"manual", "print the manual page, for `man -l`", run_manual},
     {"completion", "print the completion script for bash or zsh", run_completion},
 };

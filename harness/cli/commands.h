@@ -27,6 +27,7 @@ int gnn_cmd_report(int argc, char **argv);
 int gnn_cmd_baseline(int argc, char **argv);
 int gnn_cmd_compare(int argc, char **argv);
 int gnn_cmd_calibrate(int argc, char **argv);
+int gnn_cmd_check_system(int argc, char **argv);
 int gnn_cmd_new_system(int argc, char **argv);
 
 #endif

@@ -4,6 +4,7 @@
 #include "harness/base/words.h"
 #include "harness/record/series.h"
 #include "harness/run/config.h"
+#include "harness/run/plugin.h"
 #include "harness/run/sweep/grid.h"
 
 #include <stdio.h>
@@ -20,7 +21,10 @@ static enum gnn_status no_option(const char *name, struct gnn_err *err)
     if (dot == NULL)
         return gnn_option_set(gnn_run_options, NULL, name, "", err);
     (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), sizeof owner - 1), name);
-    GNN_TRY(gnn_system_find(owner, &system, err));
+    struct gnn_err cause = {0};
+    if (gnn_system_find(owner, &system, &cause) != GNN_OK)
+        return gnn_fail(err, cause.status, "%s; for a system of your own, put --where system=./FILE.so first",
+                        cause.message);
     return gnn_option_set(system->options, NULL, dot + 1, "", err);
 }
 
@@ -36,6 +40,12 @@ static enum gnn_status format(const char *name, const char *value, char text[GNN
     struct gnn_option alone[2] = {{.name = NULL}};
     if (option == NULL)
         return no_option(name, err);
+    if (strcmp(name, "system") == 0 && gnn_plugin_is_path(value)) { /* records have its name */
+        const struct gnn_system *system;
+        GNN_TRY(gnn_system_find(value, &system, err));
+        (void)snprintf(text, GNN_TEXT_MAX, "%s", system->name);
+        return GNN_OK;
+    }
     alone[0] = *option;
     alone[0].offset = 0;
     GNN_TRY(gnn_option_set(alone, &parsed, option->name, value, err));

@@ -6,7 +6,8 @@
  *   GNN_PLUGIN(my_system)
  *
  * where my_system is its struct gnn_system. The program loads the object, compares the ABI number and the size of every
- * struct of GNN_PLUGIN_STRUCTS with its own, and rejects an object that differs.
+ * struct of GNN_PLUGIN_STRUCTS with its own, and rejects an object that differs. Tutorial:
+ * docs/your-system.md.
  *
  * Compile with -fvisibility=hidden. A function of the same name in the program would otherwise replace the object's. */
 #ifndef GNN_SYSTEM_PLUGIN_H
