@@ -68,7 +68,7 @@ TEST_SRC := $(wildcard tests/unit/test_*.c tests/op/test_*.c tests/golden/test_*
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
-SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh tests/slurm/test_*.sh)
+SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh tests/slurm/test_*.sh tests/plugin/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c tests/support/ptx/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 BENCH_CXX := $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/bench/bench_*.cc))
@@ -397,7 +397,7 @@ format:
 lint:
 	@scripts/setup.sh build test lint
 	@$(MAKE) --no-print-directory -s -j2 CC=clang WERROR=1 tests bench-bin
-	shellcheck -x scripts/*.sh scripts/vm/*.sh scripts/slurm/*.sh tests/style/*.sh tests/gpu/*.sh tests/slurm/*.sh tests/support/*.sh .ci/run
+	shellcheck -x scripts/*.sh scripts/vm/*.sh scripts/slurm/*.sh tests/style/*.sh tests/gpu/*.sh tests/slurm/*.sh tests/plugin/*.sh tests/support/*.sh .ci/run
 	@$(MAKE) --no-print-directory -s -j2 CC=clang lint-c
 
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy

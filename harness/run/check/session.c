@@ -115,10 +115,10 @@ const char *gnn_check_difference(const struct gnn_check_session *s, const struct
     }
     for (uint32_t e = 0; e < GNN_TRIAL_EPOCHS; e++) {
         const struct gnn_trial_epoch *const own = &o->epoch[e], *const plain = &s->plain.epoch[e];
-        if (own->wrong_values > 0)
+        if (o->has_values && own->wrong_values > 0 && plain->wrong_values == 0)
             (void)snprintf(text, GNN_CHECK_TEXT, "epoch %" PRIu32 ": %" PRIu64 " values of inputs differ from the file",
                            e, own->wrong_values);
-        else if (!gnn_check_own_samples(s) && own->trained_digest != s->reference.epoch[e].trained_digest)
+        else if (!gnn_check_own_samples(s) && own->trained_digest != plain->trained_digest)
             (void)snprintf(text, GNN_CHECK_TEXT, "epoch %" PRIu32 " trained other mini-batches", e);
         else if (o->has_values && !gnn_check_own_samples(s) && gnn_check_same_order(own, plain) &&
                  gnn_check_other_loss(own, plain) < own->steps)

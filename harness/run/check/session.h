@@ -28,8 +28,8 @@ void gnn_check_left_out(struct gnn_check_session *s, const char *check, const ch
 GNN_MUST_CHECK enum gnn_status gnn_check_try(struct gnn_check_session *s, struct gnn_trial_setup trial,
                                              const char *what, struct gnn_err *err);
 
-/* Returns NULL if the trial ended well and trained what the reference did; else writes the difference to `text` and
- * returns it. */
+/* Returns NULL if the trial ended well and trained what the plain run did; else writes the difference to `text` and
+ * returns it. What is wrong with the plain run itself is no difference: another check reports it. */
 const char *gnn_check_difference(const struct gnn_check_session *s, const struct gnn_trial_outcome *o,
                                  char text[GNN_CHECK_TEXT]);
 

@@ -263,6 +263,9 @@ static void close_all(struct trial *t)
         gnn_world_faulty_counts(t->faulty, &t->out->faults);
     if (t->machine != NULL)
         t->out->clock_ns = gnn_now_ns(gnn_machine_world(t->machine));
+    for (int kind = 0; kind < GNN_WATCHED; kind++)
+        if (t->out->left[kind] != 0)
+            return; /* the world asserts that all of it is closed; the process ends now */
     gnn_model_close(t->env.model);
     if (t->tensor != NULL && t->real_ops != NULL)
         t->tensor->ops = t->real_ops;
