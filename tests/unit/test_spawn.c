@@ -169,6 +169,24 @@ static void every_setting_arrives(void **state)
         assert_string_equal(got.sets[i], sent.sets[i]);
 }
 
+/* A sweep may set parameters of a shared object for runs of other systems: their workers do not open it. */
+static void settings_of_other_objects_stay(void **state)
+{
+    (void)state;
+    struct gnn_run_config sent, got;
+    struct gnn_err err = {0};
+    gnn_run_config_defaults(&sent);
+    (void)snprintf(sent.system, sizeof sent.system, "null");
+    assert_int_equal(gnn_run_config_set(&sent, "elsewhere.depth=3", &err), GNN_OK);
+    assert_int_equal(gnn_run_config_set(&sent, "null.queue=3", &err), GNN_OK);
+    assert_int_equal(hand_over(&sent, &got, 0), 10);
+    assert_int_equal(got.set_count, 1);
+    assert_string_equal(got.sets[0], "null.queue=3");
+    (void)snprintf(sent.system, sizeof sent.system, "elsewhere");
+    assert_int_equal(hand_over(&sent, &got, 0), 10);
+    assert_int_equal(got.set_count, 2);
+}
+
 static void commands_reach_the_worker(void **state)
 {
     (void)state;
@@ -201,6 +219,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_arrives),
         cmocka_unit_test(every_setting_arrives),
+        cmocka_unit_test(settings_of_other_objects_stay),
         cmocka_unit_test(commands_reach_the_worker),
         cmocka_unit_test(malformed_arguments_are_refused),
     };

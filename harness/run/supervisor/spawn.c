@@ -34,6 +34,15 @@ static void free_arguments(struct arguments *a)
         free(a->argv[i]);
 }
 
+/* Whether a setting is for a system from a shared object that this run does not use. It was checked here; the worker
+ * does not open that object. */
+static bool is_of_another_object(const struct gnn_run_config *config, const char *set)
+{
+    char owner[GNN_SET_MAX];
+    (void)snprintf(owner, sizeof owner, "%.*s", (int)strcspn(set, "."), set);
+    return gnn_system_place(owner) == UINT32_MAX && strcmp(owner, gnn_run_system_name(config)) != 0;
+}
+
 static enum gnn_status build_arguments(const struct gnn_run_config *config, struct arguments *a, struct gnn_err *err)
 {
     GNN_TRY(add_argument(a, "oocgnn", err));
@@ -44,11 +53,8 @@ static enum gnn_status build_arguments(const struct gnn_run_config *config, stru
         (void)snprintf(text, sizeof text, "%s=%s", o->name, value);
         GNN_TRY(add_argument(a, text, err));
     }
-    /* Those of other systems were checked here: the worker need not open the objects that have them. */
-    const char *const system = gnn_run_system_name(config);
-    const size_t own = strlen(system);
     for (uint32_t i = 0; i < config->set_count; i++) {
-        if (strncmp(config->sets[i], system, own) != 0 || config->sets[i][own] != '.')
+        if (is_of_another_object(config, config->sets[i]))
             continue;
         (void)snprintf(text, sizeof text, "set=%s", config->sets[i]);
         GNN_TRY(add_argument(a, text, err));
