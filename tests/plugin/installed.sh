@@ -2,7 +2,9 @@
 # shellcheck shell=bash disable=SC2154,SC2034  # dir and evidence are those of verdict.sh
 # What the tests of systems in shared objects share; sourced after tests/support/verdict.sh. Installs the program below
 # $dir and uses nothing else of the tree: `oocgnn` is the installed one, and pkg-config finds its headers.
-make -s install BUILD="$(dirname "${OOCGNN:-build/gcc/oocgnn}")" DESTDIR="$dir/dest" PREFIX=/usr >"$dir/installed" 2>&1 ||
+build=$(dirname "${OOCGNN:-build/gcc/oocgnn}")
+# One at a time: make writes the revision anew to compare it.
+flock "$build/install.lock" make -s install BUILD="$build" DESTDIR="$dir/dest" PREFIX=/usr >"$dir/installed" 2>&1 ||
     { cat "$dir/installed"; exit 1; }
 export PATH=$dir/dest/usr/bin:$PATH
 export PKG_CONFIG_SYSROOT_DIR=$dir/dest PKG_CONFIG_PATH=$dir/dest/usr/share/pkgconfig
