@@ -135,9 +135,9 @@ const struct gnn_option diskgnn_options[] = {
     {.name = "loader", .type = GNN_OPT_CHOICE, .offset = FIELD(loader), .def = "in_place",
      .choices = WORDS("in_place", "copies"),
      .help = "Memory that the feature loader reads into. With in_place, a chunk is read to its place in the partial "
-             "input. With copies, chunks and pages are read into new memory. The chunk is then cloned, and its rows "
-             "are copied to the partial input by the threads of rings. New memory costs time only with --costs "
-             "released.",
+             "input. With copies, a chunk is read into a buffer and cloned, and the threads of rings copy its rows to "
+             "the partial input. The released code allocates new memory for chunks, clones and pages. Here, buffers "
+             "are reused. With copies and --costs released, the page faults of new memory are charged.",
      .source = "paper section 6: one pread; released code: copies", .added = true},
     {.name = "pipeline", .type = GNN_OPT_BOOL, .offset = FIELD(pipeline), .def = "true",
      .help = "Run four stages in parallel; false: one thread processes one mini-batch at a time.",
