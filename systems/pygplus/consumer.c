@@ -2,7 +2,7 @@
 /* PyG+'s epoch: W samplers feed a reorder buffer; one consumer starts the gather of batch k, then trains batch k - 1.
  *
  *   sample (W) --in batch order--> train: take k | wait for gather k-1 | start gather k | train k-1
- *                                    gather (A): rows of batch k out of the mapping
+ *                                    gather (G): rows of batch k out of the mapping
  *
  * With transfer=ahead and a GPU, batch k - 1 crosses the bus meanwhile and batch k - 2 trains; the gather of k waits
  * for the copy of k - 2, whose host memory it fills.

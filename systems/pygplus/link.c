@@ -4,7 +4,7 @@
  * mapping. The kernel writes pages back when it likes.
  *
  *   sample (W) --in batch order--> train: take k | gather | step | put
- *                                    gather (A): rows of batch k out of the mappings, and back
+ *                                    gather (G): rows of batch k out of the mappings, and back
  *
  * Overlap: sampling alone. The rows of batch k may be those that batch k - 1 changes, so that its gather waits for
  * them: no update is ever missed, and every epoch is the same whatever the threads do. */

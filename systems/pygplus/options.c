@@ -19,7 +19,7 @@ const struct gnn_option pygplus_options[] = {
      .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
     {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "0",
      .max = 128,
-     .help = "Threads of the gather (A). Each has at most one page fault in flight. 0 = 8 per core, at most 128, as "
+     .help = "Threads of the gather (G). Each has at most one page fault in flight. 0 = 8 per core, at most 128, as "
              "in Ginex.",
      .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",

@@ -54,7 +54,7 @@ struct pygplus {
     /* not opened with --sample-only */
     struct gnn_file *features;
     struct gnn_map *features_map;
-    struct gnn_team *gather; /* A threads: page faults happen inside their copies */
+    struct gnn_team *gather; /* G threads: page faults happen inside their copies */
     struct gnn_training training;
     struct gnn_train_input input[PYGPLUS_INPUTS]; /* batch k's is input[k % 2]: one is gathered, one in training */
 
