@@ -44,6 +44,9 @@ def rates(check):
 
 # ---- a step against its roofline, and against PyTorch ----
 
+MODELS = {"sage": "SAGE 3x256", "gat": "GAT 3x256, 4 heads"}
+
+
 class Asked:
     """A program that answers a number of steps with their times."""
 
@@ -125,7 +128,7 @@ def interleaved(ours, theirs, check):
 
 def step_figures(check, model, ours, mine, others, library):
     """The roofline is the device's: what its events say a step kept it busy is compared with it, and beside that the clock."""
-    name, counts = {"sage": "SAGE 3x256", "gat": "GAT 3x256, 4 heads"}[model], ours.first
+    name, counts = MODELS[model], ours.first
     middle, low, high = quartiles(mine)
     busy, busy_low, busy_high = quartiles(ours.busy) if ours.busy else (middle, low, high)
     roof = counts["roof_ns"] + counts["bus_ns"]
@@ -169,12 +172,27 @@ def one_step(check, model):
         step_figures(check, model, ours, mine, others, library)
 
 
+def hub_step(check, model):
+    """The step on mini-batches in which one source has 30 % of the edges, against the roofline of these."""
+    roof = [check.rates[key] for key in ("gemm", "bandwidth", "gather", "pinned")]
+    ours = Asked(check, [check.place.program("gpu/bench_gpu"), "step", model, "small-hub" if check.stand_in else "hub", *roof])
+    mine = interleaved(ours, None, check)[0] if ours.first else []
+    check.expects(f"step of {model} with a hub", bool(mine), "" if mine else ours.why())
+    ours.close()
+    if mine:
+        middle, low, high = quartiles(ours.busy or mine)
+        bound = ours.first["roof_ns"] + ours.first["bus_ns"]
+        check.figure(f"{MODELS[model]}, a source with 30 % of the edges: step", middle / 1e6, "ms", low=low / 1e6,
+                     high=high / 1e6, ratio=middle / bound, of="its roofline")
+
+
 def step(check):
     if not getattr(check, "rates", None):
         rates(check)
     if getattr(check, "rates", None):
-        one_step(check, "sage")
-        one_step(check, "gat")
+        for model in MODELS:
+            one_step(check, model)
+            hub_step(check, model)
 
 
 # ---- small rows, both ways ----

@@ -7,8 +7,8 @@
  *                        what it does at most (harness/calibrate/gpu.h), and the shapes that check it; modelled: of a
  *                        modelled GPU, to try the command
  *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER BUS [FOLDER]
- *                        training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
- *                        (bench_step in bench_gpu.h)
+ *                        training steps against the roofline of these rates; MODEL sage or gat, SIZE whole, small,
+ *                        hub or small-hub (bench_step in bench_gpu.h)
  *   bench_gpu counts MODEL GEMM BANDWIDTH GATHER BUS
  *                        the first line of step, of whole sizes: FLOPs, bytes and roofline, also of padded shapes;
  *                        wants no GPU
@@ -149,7 +149,7 @@ static int rates(bool modelled)
 static int usage(void)
 {
     (void)fputs("usage: bench_gpu probe | hog BYTES | rates [modelled] |\n"
-                "       step sage|gat whole|small GEMM BANDWIDTH GATHER BUS [FOLDER] |\n"
+                "       step sage|gat whole|small|hub|small-hub GEMM BANDWIDTH GATHER BUS [FOLDER] |\n"
                 "       counts sage|gat GEMM BANDWIDTH GATHER BUS |\n"
                 "       transfer ROWS | reads FILE BYTES THREADS SECONDS uring|pool\n",
                 stderr);
@@ -200,7 +200,8 @@ static int step(char **words, int count)
         return usage();
     if (!gpu_device_find(&gpu))
         return 4;
-    return bench_step(&gpu, words[0], &roof, strcmp(words[1], "small") == 0, count > 6 ? words[6] : NULL);
+    const int status = bench_step(&gpu, words[0], &roof, words[1], count > 6 ? words[6] : NULL);
+    return status == 2 ? usage() : status;
 }
 
 int main(int argc, char **argv)

@@ -39,9 +39,10 @@ int bench_transfer(const struct gpu_device *gpu, uint32_t rows);
 int bench_counts(const char *model, const struct bench_roof *roof);
 
 /* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on four mini-batches. Prints the counts and the
- * roofline, then for every line "N" on standard input trains N steps and prints their times. small: sizes that a
- * launcher can do. dump: folder that the mini-batches are written into, or NULL. Exit status. */
-int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, bool small,
+ * roofline, then for every line "N" on standard input trains N steps and prints their times. size: "whole", or
+ * "small", which a launcher can do, or "hub" and "small-hub", where one node has 30 % of all edges. dump: folder that
+ * the mini-batches are written into, or NULL. Exit status; 2 for another size. */
+int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, const char *size,
                const char *dump);
 
 #endif

@@ -20,10 +20,24 @@
 
 enum { LAYERS = 3, FANOUT = 10, BATCHES = 4, STEPS_MAX = 4096 };
 
-/* Nodes that sources are drawn from: papers100M at 1/100, so that hops grow as in the built-in graph. */
+/* nodes: those that sources are drawn from, papers100M at 1/100, so that hops grow as in the built-in graph. hub: of
+ * every FANOUT edges, those that come from one node. */
 static const struct scale {
-    uint32_t seeds, nodes, dim, hidden, classes;
-} whole = {1000, 1110600, 128, 256, 172}, little = {2, 300, 8, 8, 3};
+    const char *name;
+    uint32_t seeds, nodes, dim, hidden, classes, hub;
+} scales[] = {{"whole", 1000, 1110600, 128, 256, 172, 0},
+              {"small", 2, 300, 8, 8, 3, 0},
+              {"hub", 1000, 1110600, 128, 256, 172, 3},
+              {"small-hub", 2, 300, 8, 8, 3, 3}};
+static const struct scale *const whole = &scales[0];
+
+static const struct scale *scale_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (strcmp(scales[i].name, name) == 0)
+            return &scales[i];
+    return NULL;
+}
 
 struct minibatch {
     struct gnn_batch_view view;
@@ -50,7 +64,8 @@ static void *must(void *memory)
     return memory;
 }
 
-/* Expands dst nodes by FANOUT draws each, a node at most once a row; local[node]: its local ID or GNN_NODE_NONE. */
+/* Expands dst nodes by FANOUT draws each, a node at most once a row, but for the hub. local[node]: its local ID or
+ * GNN_NODE_NONE. */
 static struct gnn_block draw_block(struct gnn_rng *rng, const struct scale *scale, uint32_t *local, uint32_t dst)
 {
     uint32_t *row_start = must(malloc((dst + 1ull) * sizeof *row_start));
@@ -60,7 +75,8 @@ static struct gnn_block draw_block(struct gnn_rng *rng, const struct scale *scal
     for (uint32_t i = 0; i <= dst; i++)
         row_start[i] = i * FANOUT;
     for (uint32_t e = 0; e < dst * FANOUT; e++) {
-        const uint32_t node = e % FANOUT * tenth + (uint32_t)gnn_rng_below(rng, tenth);
+        const uint32_t drawn = e % FANOUT * tenth + (uint32_t)gnn_rng_below(rng, tenth);
+        const uint32_t node = e % FANOUT < scale->hub ? scale->nodes - 1 : drawn;
         if (local[node] == GNN_NODE_NONE)
             local[node] = src++;
         col[e] = local[node];
@@ -321,7 +337,7 @@ static void serve(struct steps *s)
 
 int bench_counts(const char *model, const struct bench_roof *roof)
 {
-    struct steps s = {.scale = &whole};
+    struct steps s = {.scale = whole};
     const struct gnn_model_config config = config_of(model, s.scale);
     for (uint32_t i = 0; i < BATCHES; i++)
         draw(&s.batch[i], s.scale, i + 1);
@@ -333,10 +349,12 @@ int bench_counts(const char *model, const struct bench_roof *roof)
     return 0;
 }
 
-int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, bool small,
+int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, const char *size,
                const char *dump)
 {
-    struct steps s = {.scale = small ? &little : &whole};
+    struct steps s = {.scale = scale_of(size)};
+    if (s.scale == NULL)
+        return 2;
     const struct gnn_model_config config = config_of(model, s.scale);
     for (uint32_t i = 0; i < BATCHES; i++) {
         draw(&s.batch[i], s.scale, i + 1);

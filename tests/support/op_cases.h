@@ -5,10 +5,11 @@
 
 #include "harness/tensor/tensor.h"
 
-/* How the back-end rounds a product that is added to something. */
+/* How the back-end rounds sums. */
 enum op_rounding {
-    OP_ROUNDING_TWICE, /* the product, then the sum, as the reference does */
-    OP_ROUNDING_FUSED  /* once (fused multiply-add): a GPU, unless its compiler is told not to */
+    OP_ROUNDING_TWICE,  /* a product, then the sum that it is added to, in the order of the reference */
+    OP_ROUNDING_PIECES, /* the same, but the edges of a source are summed in pieces of 64 */
+    OP_ROUNDING_FUSED   /* in pieces, and product and sum at once: a GPU, unless its compiler is told not to */
 };
 
 /* Fails the test where the back-end's result is further from the reference's than the op's tolerance. A back-end

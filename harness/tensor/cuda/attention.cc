@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GAT's ops: which kernels of attention.h they launch. */
 #include "harness/tensor/cuda/attention.h"
-#include "harness/tensor/cuda/state.h"
+#include "harness/tensor/cuda/sum_sources.h"
 
 static struct gnn_cuda_attention attention_of(const struct gnn_attention *att)
 {
@@ -56,12 +56,11 @@ void cuda_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, 
     if (r == NULL ||
         !cuda_reserve(b, &b->partial, "partial sums", GNN_CUDA_COLUMN_PARTS * (uint64_t)att->u.cols * sizeof(float)))
         return;
-    const uint64_t targets = (uint64_t)host->dst_count * att->heads, sources = (uint64_t)host->src_count * att->heads;
+    const uint64_t targets = (uint64_t)host->dst_count * att->heads;
     GNN_LAUNCH_WARPS(b->device, gnn_cuda_gat_dalpha, targets, grad->dalpha, a, *r, dout.data);
     GNN_LAUNCH(b->device, gnn_cuda_gat_dscore, targets, grad->dalpha, grad->dd.data, a, *r);
-    GNN_LAUNCH(b->device, gnn_cuda_gat_ds, sources, grad->ds.data, grad->dalpha, a, *r);
-    GNN_LAUNCH_WARPS(b->device, gnn_cuda_gat_du, host->src_count, grad->du.data, grad->ds.data, grad->dd.data, a, *r,
-                     dout.data);
+    cuda_sum_sources(b, grad->ds.data, r, gnn_cuda_dscore_term{att->heads, grad->dalpha});
+    cuda_sum_sources(b, grad->du.data, r, gnn_cuda_du_term{att->u.cols, a, grad->ds.data, grad->dd.data, dout.data});
     weight_gradient(b, grad->da_src, grad->ds.data, &a, host->src_count);
     weight_gradient(b, grad->da_dst, grad->dd.data, &a, host->dst_count);
 }

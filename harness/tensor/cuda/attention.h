@@ -8,7 +8,7 @@
 #ifndef GNN_TENSOR_CUDA_ATTENTION_H
 #define GNN_TENSOR_CUDA_ATTENTION_H
 
-#include "harness/tensor/cuda/block.h"
+#include "harness/tensor/cuda/sources.h"
 
 /* struct gnn_attention with device pointers, passed by value. */
 struct gnn_cuda_attention {
@@ -148,45 +148,50 @@ __device__ inline uint64_t gnn_cuda_edge_slot(uint32_t e, uint32_t i)
     return (uint64_t)e + i;
 }
 
-/* ds_j: the scores' gradients summed over the slots of source j, its self-loop last: a thread a (source, head). */
-__global__ void gnn_cuda_gat_ds(float *ds, const float *dscore, struct gnn_cuda_attention a, struct gnn_cuda_block b)
-{
-    for (uint64_t t = gnn_thread(); t < (uint64_t)b.src_count * a.heads; t += gnn_threads()) {
-        const uint32_t j = (uint32_t)(t / a.heads), h = (uint32_t)(t % a.heads);
-        float sum = 0;
-        for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++) {
-            const uint32_t e = b.src_edge[p];
-            sum += dscore[gnn_cuda_edge_slot(e, b.edge_dst[e]) * a.heads + h];
-        }
-        if (j < b.dst_count)
-            sum += dscore[gnn_cuda_edge_slot(b.row_start[j + 1], j) * a.heads + h];
-        ds[t] = sum;
-    }
-}
+/* ds_j: the scores' gradients summed over the slots of source j, its self-loop last. */
+struct gnn_cuda_dscore_term {
+    typedef float real;
+    static const bool NARROW = true, ADDS = false;
+    uint32_t cols; /* heads */
+    const float *dscore;
 
-/* du_j = sum over its slots of alpha dout_i, plus ds_j a_src and, for targets, dd_j a_dst: a warp a source. */
-__global__ void gnn_cuda_gat_du(float *du, const float *ds, const float *dd, struct gnn_cuda_attention a,
-                                struct gnn_cuda_block b, const float *dout)
-{
-    const uint64_t width = gnn_cuda_width(a);
-    for (uint64_t j = gnn_warp(); j < b.src_count; j += gnn_warps())
-        for (uint64_t c = gnn_lane(); c < width; c += GNN_WARP) {
-            const uint64_t h = c / a.channels;
-            float sum = 0;
-            for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++) {
-                const uint32_t e = b.src_edge[p], i = b.edge_dst[e];
-                sum += a.alpha[gnn_cuda_edge_slot(e, i) * a.heads + h] * dout[i * width + c];
-            }
-            if (j < b.dst_count) {
-                const uint64_t slot = gnn_cuda_edge_slot(b.row_start[j + 1], (uint32_t)j);
-                sum += a.alpha[slot * a.heads + h] * dout[j * width + c];
-            }
-            sum += ds[j * a.heads + h] * a.a_src[c];
-            if (j < b.dst_count)
-                sum += dd[j * a.heads + h] * a.a_dst[c];
-            du[j * width + c] = sum;
+    __device__ float at(const struct gnn_cuda_block &b, uint32_t, uint32_t p, uint32_t h) const
+    {
+        return dscore[gnn_cuda_edge_slot(b.src_edge[p], b.src_dst[p]) * cols + h];
+    }
+    __device__ float end(const struct gnn_cuda_block &b, uint32_t j, uint32_t h, float sum) const
+    {
+        return j < b.dst_count ? sum + dscore[gnn_cuda_edge_slot(b.row_start[j + 1], j) * cols + h] : sum;
+    }
+};
+
+/* du_j = sum over its slots of alpha dout_i, plus ds_j a_src and, for targets, dd_j a_dst. */
+struct gnn_cuda_du_term {
+    typedef float real;
+    static const bool NARROW = false, ADDS = false;
+    uint32_t cols; /* heads * channels */
+    struct gnn_cuda_attention a;
+    const float *ds, *dd, *dout;
+
+    __device__ float at(const struct gnn_cuda_block &b, uint32_t, uint32_t p, uint32_t c) const
+    {
+        const uint32_t i = b.src_dst[p];
+        const float alpha = a.alpha[gnn_cuda_edge_slot(b.src_edge[p], i) * a.heads + c / a.channels];
+        return alpha * dout[i * (uint64_t)cols + c];
+    }
+    __device__ float end(const struct gnn_cuda_block &b, uint32_t j, uint32_t c, float sum) const
+    {
+        const uint64_t h = c / a.channels;
+        if (j < b.dst_count) {
+            const uint64_t slot = gnn_cuda_edge_slot(b.row_start[j + 1], j);
+            sum += a.alpha[slot * a.heads + h] * dout[j * (uint64_t)cols + c];
         }
-}
+        sum += ds[j * (uint64_t)a.heads + h] * a.a_src[c];
+        if (j < b.dst_count)
+            sum += dd[j * (uint64_t)a.heads + h] * a.a_dst[c];
+        return sum;
+    }
+};
 
 /* Part p of parts of da (heads * channels) = sum over nodes of dscore_j u_j: gnn_cuda_column_total adds the parts. */
 __global__ void gnn_cuda_gat_da(float *partial, const float *dscore, struct gnn_cuda_attention a, uint32_t nodes,

@@ -36,6 +36,18 @@ void cuda_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
     delete room;
 }
 
+/* Returns a block of which the device has the lists and no transpose. */
+static struct gnn_cuda_block device_block(const struct gnn_block *host, const uint32_t *row_start, const uint32_t *col)
+{
+    struct gnn_cuda_block block = {};
+    block.dst_count = host->dst_count;
+    block.src_count = host->src_count;
+    block.edge_count = host->edge_count;
+    block.row_start = row_start;
+    block.col = col;
+    return block;
+}
+
 /* Where each list lies in the one piece; returns the bytes. Lists that blocks share lie there once. Without memory it
  * only counts. */
 static uint64_t lay_lists(struct gnn_resident *room, const struct gnn_batch_lists *lists, uint32_t *device, char *host)
@@ -58,7 +70,7 @@ static uint64_t lay_lists(struct gnn_resident *room, const struct gnn_batch_list
         struct cuda_block *own = &room->blocks[k];
         own->row_start = block->row_start;
         own->col = block->col;
-        own->device = {block->dst_count, block->src_count, block->edge_count, row_start, col, NULL, NULL, NULL};
+        own->device = device_block(block, row_start, col);
         own->transposed = false;
     }
     room->block_count = view->layer_count;
@@ -186,7 +198,7 @@ static struct cuda_block *bring_block(struct cuda_backend *b, const struct gnn_b
     block->row_start = host->row_start;
     block->col = host->col;
     block->transposed = false;
-    block->device = {host->dst_count, host->src_count, host->edge_count, row_start, col, NULL, NULL, NULL};
+    block->device = device_block(host, row_start, col);
     b->on_demand.block_count++;
     return block;
 }
@@ -248,26 +260,39 @@ uint32_t cuda_bits_of(uint32_t count)
     return bits;
 }
 
+void cuda_source_starts(struct cuda_backend *b, uint32_t *src_start, const uint32_t *sorted, uint32_t edge_count,
+                        uint32_t src_count)
+{
+    GNN_LAUNCH(b->device, gnn_cuda_source_starts, edge_count + UINT64_C(1), src_start, sorted, edge_count, src_count);
+}
+
 const struct gnn_cuda_block *cuda_need_transpose(struct cuda_backend *b, const struct gnn_block *host)
 {
     struct cuda_block *block = need(b, host);
     if (block == NULL || block->transposed)
         return block != NULL ? &block->device : NULL;
     const uint64_t edges = host->edge_count, sort_bytes = gnn_device_sort_bytes(host->edge_count);
-    const uint64_t words = 4 * edges + host->src_count + 1; /* target, number, sorted source, sorted number; starts */
+    /* target, number, sorted source, sorted number; starts; parts */
+    const uint64_t words = 4 * edges + host->src_count + 1 + host->dst_count;
     if (!cuda_reserve(b, &block->transpose, "transposed block", words * sizeof(uint32_t)) ||
         !cuda_reserve(b, &b->sort, "sort of a block", sort_bytes))
         return NULL;
     uint32_t *edge_dst = (uint32_t *)block->transpose.data, *number = edge_dst + edges, *sorted = number + edges;
-    uint32_t *src_edge = sorted + edges, *src_start = src_edge + edges;
-    GNN_LAUNCH_WARPS(b->device, gnn_cuda_edges, host->dst_count, block->device, edge_dst, number);
+    uint32_t *src_edge = sorted + edges, *src_start = src_edge + edges, *src_dst = number; /* the sort has read them */
+    float *dst_part = (float *)(src_start + host->src_count + 1);
+    GNN_LAUNCH_WARPS(b->device, gnn_cuda_edges, host->dst_count, block->device, edge_dst, number, dst_part);
     if (edges > 0)
         gnn_device_sort(b->device, b->sort.data, b->sort.bytes, block->device.col, sorted, number, src_edge,
                         host->edge_count, cuda_bits_of(host->src_count));
-    GNN_LAUNCH(b->device, gnn_cuda_source_starts, edges + 1, src_start, sorted, host->edge_count, host->src_count);
-    block->device.edge_dst = edge_dst;
-    block->device.src_start = src_start;
-    block->device.src_edge = src_edge;
+    cuda_source_starts(b, src_start, sorted, host->edge_count, host->src_count);
+    GNN_LAUNCH(b->device, gnn_cuda_entry_targets, edges, src_dst, src_edge, edge_dst, host->edge_count);
+    struct gnn_cuda_block *r = &block->device;
+    r->edge_dst = edge_dst;
+    r->dst_part = dst_part;
+    r->src_start = src_start;
+    r->src_edge = src_edge;
+    r->src_dst = src_dst;
+    r->entry_src = sorted;
     block->transposed = true;
     return &block->device;
 }

@@ -2,7 +2,7 @@
 /* Link prediction on the device: which kernels of link.h an op launches. Lists come from the host in the stream's
  * order, and so does the loss go back, with the next synchronize. */
 #include "harness/tensor/cuda/link.h"
-#include "harness/tensor/cuda/state.h"
+#include "harness/tensor/cuda/sum_sources.h"
 
 static void same_shape(struct gnn_mat a, struct gnn_mat b)
 {
@@ -128,15 +128,25 @@ static void link_scatter_add(struct gnn_tensor *t, gnn_real *table, const uint32
     const uint64_t count = x.rows, sort_bytes = gnn_device_sort_bytes(x.rows);
     if (count == 0)
         return;
+    const uint32_t table_rows = largest(rows, x.rows) + 1;
     const uint32_t *keys = cuda_need_rows(b, rows, x.rows);
-    if (keys == NULL || !cuda_reserve(b, &b->scatter, "order of rows", 3 * count * sizeof(uint32_t)) ||
+    if (keys == NULL ||
+        !cuda_reserve(b, &b->scatter, "order of rows", (3 * count + table_rows + 1) * sizeof(uint32_t)) ||
         !cuda_reserve(b, &b->sort, "sort of rows", sort_bytes))
         return;
     uint32_t *number = (uint32_t *)b->scatter.data, *sorted = number + count, *from = sorted + count;
+    uint32_t *starts = from + count;
     GNN_LAUNCH(b->device, gnn_cuda_count_up, count, number, x.rows);
     gnn_device_sort(b->device, b->sort.data, b->sort.bytes, keys, sorted, number, from, x.rows,
-                    cuda_bits_of(largest(rows, x.rows)));
-    GNN_LAUNCH_WARPS(b->device, gnn_cuda_scatter_add, count, table, sorted, from, x.rows, x.data, x.cols);
+                    cuda_bits_of(table_rows));
+    cuda_source_starts(b, starts, sorted, x.rows, table_rows);
+    struct gnn_cuda_block lists = {};
+    lists.src_count = table_rows;
+    lists.edge_count = x.rows;
+    lists.src_start = starts;
+    lists.src_edge = from;
+    lists.entry_src = sorted;
+    cuda_sum_sources(b, table, &lists, gnn_cuda_rows_term{x.cols, x.data});
 }
 
 static void link_adagrad(struct gnn_tensor *t, gnn_real *value, const gnn_real *grad, gnn_real *state, uint64_t count,

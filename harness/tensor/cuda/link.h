@@ -4,7 +4,7 @@
 #ifndef GNN_TENSOR_CUDA_LINK_H
 #define GNN_TENSOR_CUDA_LINK_H
 
-#include "harness/tensor/cuda/device.h"
+#include "harness/tensor/cuda/sources.h"
 
 extern "C" {
 #include "harness/tensor/link.h"
@@ -199,25 +199,23 @@ __global__ void gnn_cuda_count_up(uint32_t *out, uint32_t count)
         out[k] = (uint32_t)k;
 }
 
-/* table[row] += x[i] for every i that names the row. The rows are sorted (count) in ascending order. The i of each is
- * in from (count), in the order of the list for equal rows. The warp at the first occurrence of a row does all its
- * additions, so no two warps add to one row. */
-__global__ void gnn_cuda_scatter_add(float *table, const uint32_t *sorted, const uint32_t *from, uint32_t count,
-                                     const float *x, uint32_t cols)
-{
-    for (uint64_t p = gnn_warp(); p < count; p += gnn_warps()) {
-        const uint32_t row = sorted[p];
-        if (p > 0 && sorted[p - 1] == row)
-            continue;
-        float *to = table + row * (uint64_t)cols;
-        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP) {
-            float sum = to[c];
-            for (uint64_t e = p; e < count && sorted[e] == row; e++)
-                sum += x[from[e] * (uint64_t)cols + c];
-            to[c] = sum;
-        }
+/* table_j += x_i for every i that names row j. The rows' list takes the place of a block, with an entry for every i,
+ * sorted by row. The i of each entry is in src_edge, in the order of the list for equal rows. */
+struct gnn_cuda_rows_term {
+    typedef float real;
+    static const bool NARROW = false, ADDS = true;
+    uint32_t cols;
+    const float *x;
+
+    __device__ float at(const struct gnn_cuda_block &b, uint32_t, uint32_t p, uint32_t c) const
+    {
+        return x[b.src_edge[p] * (uint64_t)cols + c];
     }
-}
+    __device__ float end(const struct gnn_cuda_block &, uint32_t, uint32_t, float sum) const
+    {
+        return sum;
+    }
+};
 
 __global__ void gnn_cuda_adagrad_step(float *value, const float *grad, float *state, uint64_t count, float lr,
                                       float eps)

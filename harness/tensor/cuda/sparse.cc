@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ops over a block's rows: which kernels of sparse.h they launch. */
 #include "harness/tensor/cuda/sparse.h"
-#include "harness/tensor/cuda/state.h"
+#include "harness/tensor/cuda/sum_sources.h"
 
 /* out = the rows' sums, by 16 bytes a lane where rows allow it. */
 static void row_sum(struct cuda_backend *b, struct gnn_mat out, const struct gnn_cuda_block *block, struct gnn_mat x,
@@ -15,15 +15,16 @@ static void row_sum(struct cuda_backend *b, struct gnn_mat out, const struct gnn
 }
 
 /* dx += the sources' sums over their targets, likewise. */
+template <typename Factor>
 static void source_sum(struct cuda_backend *b, struct gnn_mat dx, const struct gnn_cuda_block *block,
-                       struct gnn_mat dout, const float *weight, bool mean)
+                       struct gnn_mat dout, const float *weight)
 {
     if (dx.cols % 4 == 0 && cuda_aligned16(dx.data) && cuda_aligned16(dout.data))
-        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_sum4, block->src_count, (float4 *)(void *)dx.data, *block,
-                         (const float4 *)(const void *)dout.data, dx.cols / 4, weight, mean);
+        cuda_sum_sources(
+            b, (float4 *)(void *)dx.data, block,
+            gnn_cuda_target_term<float4, Factor>{dx.cols / 4, (const float4 *)(const void *)dout.data, weight});
     else
-        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_sum, block->src_count, dx.data, *block, dout.data, dx.cols, weight,
-                         mean);
+        cuda_sum_sources(b, dx.data, block, gnn_cuda_target_term<float, Factor>{dx.cols, dout.data, weight});
 }
 
 void cuda_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *host,
@@ -53,9 +54,11 @@ void cuda_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct
     if (r == NULL)
         return;
     if (kind == GNN_REDUCE_MAX)
-        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_max, host->src_count, dx.data, *r, dout.data, dx.cols, argmax);
+        cuda_sum_sources(b, dx.data, r, gnn_cuda_winner_term{dx.cols, dout.data, argmax});
+    else if (kind == GNN_REDUCE_MEAN)
+        source_sum<gnn_cuda_dst_part>(b, dx, r, dout, NULL);
     else
-        source_sum(b, dx, r, dout, NULL, kind == GNN_REDUCE_MEAN);
+        source_sum<gnn_cuda_one>(b, dx, r, dout, NULL);
 }
 
 void cuda_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
@@ -65,7 +68,10 @@ void cuda_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *we
     const struct gnn_cuda_block *r = cuda_need_transpose(b, host);
     if (r == NULL)
         return;
-    GNN_LAUNCH(b->device, gnn_cuda_source_norm, host->src_count, source_sum, *r, norm == GNN_GCN_NORM_RELEASED);
+    if (norm == GNN_GCN_NORM_RELEASED)
+        cuda_sum_sources(b, source_sum, r, gnn_cuda_norm_term{1});
+    else
+        GNN_LAUNCH(b->device, gnn_cuda_source_degree, host->src_count, source_sum, *r);
     GNN_LAUNCH(b->device, gnn_cuda_gcn_weight, host->edge_count, weight, *r, source_sum);
 }
 
@@ -88,5 +94,5 @@ void cuda_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_bl
     assert(dx.rows == host->src_count);
     const struct gnn_cuda_block *r = cuda_need_transpose(b, host);
     if (r != NULL)
-        source_sum(b, dx, r, dout, weight, false);
+        source_sum<gnn_cuda_edge_weight>(b, dx, r, dout, weight);
 }

@@ -7,7 +7,7 @@
 #ifndef GNN_TENSOR_CUDA_SPARSE_H
 #define GNN_TENSOR_CUDA_SPARSE_H
 
-#include "harness/tensor/cuda/block.h"
+#include "harness/tensor/cuda/sources.h"
 
 /* ---- sums over a target's sources ---- */
 
@@ -73,67 +73,67 @@ __global__ void gnn_cuda_row_max(float *out, uint32_t *argmax, struct gnn_cuda_b
 
 /* ---- sums over a source's targets ---- */
 
-/* dx_j += sum over the edges of source j of factor_e dout_i. The factor is weight_e, one over i's degree (mean), or
- * 1. */
-__global__ void gnn_cuda_source_sum(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
-                                    const float *weight, bool mean)
-{
-    for (uint64_t j = gnn_warp(); j < b.src_count; j += gnn_warps()) {
-        const uint32_t first = b.src_start[j], end = b.src_start[j + 1];
-        for (uint32_t c = gnn_lane(); c < cols && first < end; c += GNN_WARP) {
-            float sum = dx[j * cols + c];
-            for (uint32_t p = first; p < end; p++) {
-                const uint32_t e = b.src_edge[p], i = b.edge_dst[e];
-                const float degree = (float)(b.row_start[i + 1] - b.row_start[i]);
-                const float factor = weight != NULL ? weight[e] : mean ? 1 / degree : 1;
-                sum += dout[i * (uint64_t)cols + c] * factor;
-            }
-            dx[j * cols + c] = sum;
-        }
+/* Factors of the summand of entry p with target i: 1, 1 / degree of the target, the edge's weight. */
+struct gnn_cuda_one {
+    __device__ static float of(const struct gnn_cuda_block &, const float *, uint32_t, uint32_t)
+    {
+        return 1;
     }
-}
+};
+struct gnn_cuda_dst_part {
+    __device__ static float of(const struct gnn_cuda_block &b, const float *, uint32_t, uint32_t i)
+    {
+        return b.dst_part[i];
+    }
+};
+struct gnn_cuda_edge_weight {
+    __device__ static float of(const struct gnn_cuda_block &b, const float *weight, uint32_t p, uint32_t)
+    {
+        return weight[b.src_edge[p]];
+    }
+};
 
-/* As gnn_cuda_source_sum with 16 bytes per lane. cols is a multiple of 4, and rows are aligned to 16 bytes. */
-__global__ void gnn_cuda_source_sum4(float4 *dx, struct gnn_cuda_block b, const float4 *dout, uint32_t quads,
-                                     const float *weight, bool mean)
-{
-    for (uint64_t j = gnn_warp(); j < b.src_count; j += gnn_warps()) {
-        const uint32_t first = b.src_start[j], end = b.src_start[j + 1];
-        for (uint32_t q = gnn_lane(); q < quads && first < end; q += GNN_WARP) {
-            float4 sum = dx[j * quads + q];
-            for (uint32_t p = first; p < end; p++) {
-                const uint32_t e = b.src_edge[p], i = b.edge_dst[e];
-                const float degree = (float)(b.row_start[i + 1] - b.row_start[i]);
-                const float factor = weight != NULL ? weight[e] : mean ? 1 / degree : 1;
-                const float4 v = dout[i * (uint64_t)quads + q];
-                sum.x += v.x * factor;
-                sum.y += v.y * factor;
-                sum.z += v.z * factor;
-                sum.w += v.w * factor;
-            }
-            dx[j * quads + q] = sum;
-        }
+/* dx_j += sum over the edges of source j of factor_e dout_i. T is float, or float4 if rows are aligned to 16 bytes. The
+ * columns count T. */
+template <typename T, typename Factor> struct gnn_cuda_target_term {
+    typedef T real;
+    static const bool NARROW = false, ADDS = true;
+    uint32_t cols;
+    const T *dout;
+    const float *weight; /* (edge_count) of the edges, or NULL */
+
+    __device__ T at(const struct gnn_cuda_block &b, uint32_t, uint32_t p, uint32_t c) const
+    {
+        const uint32_t i = b.src_dst[p];
+        return gnn_cuda_times(dout[i * (uint64_t)cols + c], Factor::of(b, weight, p, i));
     }
-}
+    __device__ T end(const struct gnn_cuda_block &, uint32_t, uint32_t, T sum) const
+    {
+        return sum;
+    }
+};
 
 /* dx_j += dout_i for each element that j won in row i. Row i counts once even if j is in it several times: those edges
  * are adjacent. */
-__global__ void gnn_cuda_source_max(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
-                                    const uint32_t *argmax)
-{
-    for (uint64_t j = gnn_warp(); j < b.src_count; j += gnn_warps())
-        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP) {
-            float sum = dx[j * cols + c];
-            for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++) {
-                const uint32_t i = b.edge_dst[b.src_edge[p]];
-                const bool again = p > b.src_start[j] && b.edge_dst[b.src_edge[p - 1]] == i;
-                const uint64_t at = i * (uint64_t)cols + c;
-                if (!again && argmax[at] == j)
-                    sum += dout[at];
-            }
-            dx[j * cols + c] = sum;
-        }
-}
+struct gnn_cuda_winner_term {
+    typedef float real;
+    static const bool NARROW = false, ADDS = true;
+    uint32_t cols;
+    const float *dout;
+    const uint32_t *argmax;
+
+    __device__ float at(const struct gnn_cuda_block &b, uint32_t j, uint32_t p, uint32_t c) const
+    {
+        const uint32_t i = b.src_dst[p];
+        const bool again = p > b.src_start[j] && b.src_dst[p - 1] == i;
+        const uint64_t at = i * (uint64_t)cols + c;
+        return !again && argmax[at] == j ? dout[at] : 0;
+    }
+    __device__ float end(const struct gnn_cuda_block &, uint32_t, uint32_t, float sum) const
+    {
+        return sum;
+    }
+};
 
 /* ---- GCN's weights ---- */
 
@@ -147,17 +147,28 @@ __device__ inline float gnn_cuda_row_factor(const struct gnn_cuda_block &b, uint
     return gnn_cuda_inverse_root((float)(b.row_start[i + 1] - b.row_start[i]));
 }
 
-/* source_sum_j: the sum of the targets' factors in the released normalisation, the number of edges in the standard
- * one. */
-__global__ void gnn_cuda_source_norm(float *source_sum, struct gnn_cuda_block b, bool released)
+/* source_sum_j of the standard normalisation: the number of edges. */
+__global__ void gnn_cuda_source_degree(float *source_sum, struct gnn_cuda_block b)
 {
-    for (uint64_t j = gnn_thread(); j < b.src_count; j += gnn_threads()) {
-        float sum = 0;
-        for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++)
-            sum += released ? gnn_cuda_row_factor(b, b.edge_dst[b.src_edge[p]]) : 1;
-        source_sum[j] = sum;
-    }
+    for (uint64_t j = gnn_thread(); j < b.src_count; j += gnn_threads())
+        source_sum[j] = (float)(b.src_start[j + 1] - b.src_start[j]);
 }
+
+/* source_sum_j of the released normalisation: the sum of the targets' factors. */
+struct gnn_cuda_norm_term {
+    typedef float real;
+    static const bool NARROW = true, ADDS = false;
+    uint32_t cols; /* 1 */
+
+    __device__ float at(const struct gnn_cuda_block &b, uint32_t, uint32_t p, uint32_t) const
+    {
+        return gnn_cuda_row_factor(b, b.src_dst[p]);
+    }
+    __device__ float end(const struct gnn_cuda_block &, uint32_t, uint32_t, float sum) const
+    {
+        return sum;
+    }
+};
 
 __global__ void gnn_cuda_gcn_weight(float *weight, struct gnn_cuda_block b, const float *source_sum)
 {

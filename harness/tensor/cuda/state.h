@@ -111,6 +111,7 @@ struct cuda_backend {
     struct cuda_scratch demanded[GNN_LAYERS_MAX];
     std::atomic<struct gnn_resident *> in_use; /* the computing thread's; lanes compare with it in asserts */
     struct cuda_scratch rows, labels, partial, losses, sort;
+    struct cuda_scratch pieces;                    /* of sources.h */
     struct cuda_scratch sides, scatter, link_loss; /* link.cc */
     struct cuda_pinned staging;                    /* for copies in the stream's order, one after the other */
     uint64_t staging_used;
@@ -212,6 +213,10 @@ void cuda_pool_close(struct cuda_backend *b);
 /* Return the block, or the block with its transpose, on the device, or NULL if the device is full. */
 const struct gnn_cuda_block *cuda_need_block(struct cuda_backend *b, const struct gnn_block *host);
 const struct gnn_cuda_block *cuda_need_transpose(struct cuda_backend *b, const struct gnn_block *host);
+/* Writes the first entry of each source, and of their end, to src_start (src_count + 1). sorted (edge_count) holds the
+ * sources in ascending order. */
+void cuda_source_starts(struct cuda_backend *b, uint32_t *src_start, const uint32_t *sorted, uint32_t edge_count,
+                        uint32_t src_count);
 /* Return the seeds' labels, or the row numbers of a gather, on the device, or NULL if the device is full. */
 const int32_t *cuda_need_labels(struct cuda_backend *b, const int32_t *host, uint32_t count);
 const uint32_t *cuda_need_rows(struct cuda_backend *b, const uint32_t *host, uint32_t count);
