@@ -80,7 +80,8 @@ ifeq ($(origin CXX),default)
 CXX := g++
 endif
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA_ARCHS ?= 80 86 90
+# Compute capabilities without the point. Devices newer than the last compile its PTX when they first load the plugin.
+CUDA_ARCHS ?= 75 80 86 90
 PLUGIN := $(if $(NVCC),$(if $(SANITIZE),,$(BUILD)/liboocgnn-cuda.so))
 CXXFLAGS += -std=c++20 -g $(OPT) -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -pthread -ffp-contract=off \
             $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
@@ -220,16 +221,22 @@ $(BUILD)/pic/%.o: %.c | found
 
 # Warnings are errors for the host's half of it and for the device's. The device's own -lineinfo names lines in profiles.
 NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -D_GNU_SOURCE $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+            -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS)) \
             $(if $(WERROR),--Werror all-warnings) -Xcompiler -fPIC,-Wall,-Wextra
-$(BUILD)/cuda/%.o: %.cu | found
+# Changes with CUDA_ARCHS, so that make builds the plugin for other devices.
+$(BUILD)/cuda/archs: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CUDA_ARCHS)' | cmp -s - $@ || echo '$(CUDA_ARCHS)' >$@
+
+$(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda/archs | found
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/cuda/%.o: %.cc | found
+$(BUILD)/cuda/%.o: %.cc $(BUILD)/cuda/archs | found
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -x cu -MMD -MP -c $< -o $@
 
-$(BUILD)/ptx/%.ptx: harness/tensor/cuda/%.cc | found
+$(BUILD)/ptx/%.ptx: harness/tensor/cuda/%.cc $(BUILD)/cuda/archs | found
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++20 -O3 -lineinfo -I. -D_GNU_SOURCE -arch=compute_$(firstword $(CUDA_ARCHS)) -ptx -x cu -MMD -MP -MF $(@:.ptx=.d) $< -o $@
 

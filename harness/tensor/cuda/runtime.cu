@@ -54,6 +54,26 @@ static enum gnn_status find_device(uint32_t number, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Compiled for the same devices as all kernels of the plugin. */
+__global__ void gnn_cuda_any_kernel()
+{
+}
+
+/* Returns GNN_ENOTSUP with the remedy if the plugin has no code for this device. */
+static enum gnn_status check_code(const struct gnn_device *d, struct gnn_err *err)
+{
+    cudaFuncAttributes attributes = {};
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, gnn_cuda_any_kernel);
+    if (error == cudaSuccess)
+        return GNN_OK;
+    (void)cudaGetLastError(); /* not sticky: it must not be taken for the next launch's */
+    const int major = d->properties.major, minor = d->properties.minor;
+    return gnn_fail(err, GNN_ENOTSUP,
+                    "--compute cuda: the plugin has no code for device %d (%s, compute capability %d.%d): %s. Run make "
+                    "CUDA_ARCHS=%d%d, or use --compute cpu",
+                    d->number, d->properties.name, major, minor, cudaGetErrorString(error), major, minor);
+}
+
 static enum gnn_status fill_device(struct gnn_device *d, struct gnn_err *err)
 {
     cudaError_t error = cudaSetDevice(d->number);
@@ -63,7 +83,7 @@ static enum gnn_status fill_device(struct gnn_device *d, struct gnn_err *err)
         error = cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking);
     if (error != cudaSuccess)
         return gnn_fail(err, GNN_ENOTSUP, "CUDA device %d cannot be opened: %s", d->number, cudaGetErrorString(error));
-    return GNN_OK;
+    return check_code(d, err);
 }
 
 enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, struct gnn_device **out,

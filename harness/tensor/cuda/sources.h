@@ -5,8 +5,8 @@
  * additions depends only on the source's own entries.
  *
  * A row of partial sums belongs to a tile of GNN_CUDA_PIECE adjacent entries. A piece belongs to the tile in which it
- * begins. In a tile begin at most two pieces: one of the source that has the tile's first entry (row 2 * tile), and the
- * first piece of the source that has the tile's last entry (row 2 * tile + 1).
+ * begins. At most two pieces begin in a tile. One is of the source with the tile's first entry; its row is 2 * tile.
+ * The other is the first piece of the source with the tile's last entry; its row is 2 * tile + 1.
  *
  * A term gives what is summed: its number type, its columns, the summand of entry p of source j, and the sum's begin
  * and end. A narrow term has few columns, and takes a thread for each number instead of a warp for each row. */

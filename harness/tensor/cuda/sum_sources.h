@@ -6,8 +6,8 @@
 #include "harness/tensor/cuda/sources.h"
 #include "harness/tensor/cuda/state.h"
 
-/* Writes or adds the sums of `term` over every source of a transposed block to out (src_count, term.cols). If the device
- * is full, the error is kept for check. */
+/* Writes the sums of `term` over every source of a transposed block to out (src_count, term.cols), or adds them. If the
+ * device is full, the error is kept for check. */
 template <typename Term>
 static void cuda_sum_sources(struct cuda_backend *b, typename Term::real *out, const struct gnn_cuda_block *block,
                              const Term &term)
