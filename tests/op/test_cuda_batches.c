@@ -280,40 +280,47 @@ static void test_one_copy_a_batch(void **state)
 
 /* ---- rows out of pinned memory ---- */
 
-enum { ROWS = 300, SLOTS = 400 };
+enum { ROWS = 2053, SLOTS = 2200 };
 
-static void test_rows_move_in_one_launch(void **state)
+/* `count` rows of `width` bytes, given to a lane in as many launches as expected. */
+static void move_rows(uint32_t count, uint64_t width, uint64_t launches)
+{
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    void *host = NULL, *slots = NULL;
+    uint32_t to[ROWS], from[ROWS];
+    assert_int_equal(toy_alloc(&memory, "rows", count * width, &host, NULL), GNN_OK);
+    for (uint64_t k = 0; k < count * width; k++)
+        ((unsigned char *)host)[k] = (unsigned char)gnn_splitmix64_at(9, k);
+    assert_int_equal(t->ops->pin(t, "rows", host, count * width, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "slots", SLOTS * width, &slots, NULL), GNN_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        from[i] = (i * 7) % count;
+        to[i] = SLOTS - 1 - i;
+    }
+    t->ops->upload_rows(t, 2, slots, to, host, from, count, width);
+    struct gnn_device_times times;
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.launches, launches);
+    assert_int_equal(times.uploaded_bytes, count * width);
+    memset(to, 0xff, sizeof to); /* the lists were read */
+    t->ops->upload_wait(t, 2);
+    for (uint32_t i = 0; i < count; i++)
+        assert_memory_equal((char *)slots + (SLOTS - 1 - i) * width, (char *)host + from[i] * width, width);
+    t->ops->unpin(t, host);
+    toy_free(&memory, host);
+    t->ops->free(t, slots);
+    t->ops->close(t);
+}
+
+static void test_rows_move_in_few_launches(void **state)
 {
     (void)state;
     static const uint64_t widths[] = {16, 48, 100, 512}; /* bytes: whole words of 16, and not */
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-        struct toy_memory memory = {0};
-        struct gnn_tensor *t = open_cuda(&memory, false);
-        void *host = NULL, *slots = NULL;
-        uint32_t to[ROWS], from[ROWS];
-        assert_int_equal(toy_alloc(&memory, "rows", ROWS * widths[w], &host, NULL), GNN_OK);
-        for (uint64_t k = 0; k < ROWS * widths[w]; k++)
-            ((unsigned char *)host)[k] = (unsigned char)gnn_splitmix64_at(9, k);
-        assert_int_equal(t->ops->pin(t, "rows", host, ROWS * widths[w], NULL), GNN_OK);
-        assert_int_equal(t->ops->alloc(t, "slots", SLOTS * widths[w], &slots, NULL), GNN_OK);
-        for (uint32_t i = 0; i < ROWS; i++) {
-            from[i] = (i * 7) % ROWS;
-            to[i] = SLOTS - 1 - i;
-        }
-        t->ops->upload_rows(t, 2, slots, to, host, from, ROWS, widths[w]);
-        struct gnn_device_times times;
-        t->ops->take_times(t, &times);
-        assert_int_equal(times.launches, (ROWS + 127) / 128);
-        assert_int_equal(times.uploaded_bytes, ROWS * widths[w]);
-        memset(to, 0xff, sizeof to); /* the lists were read */
-        t->ops->upload_wait(t, 2);
-        for (uint32_t i = 0; i < ROWS; i++)
-            assert_memory_equal((char *)slots + (SLOTS - 1 - i) * widths[w], (char *)host + from[i] * widths[w],
-                                widths[w]);
-        t->ops->unpin(t, host);
-        toy_free(&memory, host);
-        t->ops->free(t, slots);
-        t->ops->close(t);
+        move_rows(128, widths[w], 1);
+        move_rows(129, widths[w], 1);
+        move_rows(ROWS, widths[w], 2);
     }
 }
 
@@ -723,7 +730,7 @@ int main(void)
         cmocka_unit_test(test_a_step_is_one_graph),
         cmocka_unit_test(test_every_shape_keeps_its_graph),
         cmocka_unit_test(test_one_copy_a_batch),
-        cmocka_unit_test(test_rows_move_in_one_launch),
+        cmocka_unit_test(test_rows_move_in_few_launches),
         cmocka_unit_test(test_a_wait_for_staging_ends_no_busy_time),
         cmocka_unit_test(test_gathers_over_a_placement_map),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),

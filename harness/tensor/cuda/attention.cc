@@ -34,15 +34,14 @@ void cuda_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_gat_attend, host->dst_count, out.data, attention_of(att), *r);
 }
 
-/* out (heads * channels) = sum over nodes of dscore u, in GNN_CUDA_COLUMN_PARTS parts. */
+/* out (heads * channels) = sum over nodes of dscore u, in parts. */
 static void weight_gradient(struct cuda_backend *b, float *out, const float *dscore, const struct gnn_cuda_attention *a,
                             uint32_t nodes)
 {
-    const uint32_t width = a->heads * a->channels;
+    const uint32_t width = a->heads * a->channels, parts = cuda_column_parts(b, nodes);
     float *partial = (float *)b->partial.data;
-    GNN_LAUNCH(b->device, gnn_cuda_gat_da, GNN_CUDA_COLUMN_PARTS * (uint64_t)width, partial, dscore, *a, nodes,
-               GNN_CUDA_COLUMN_PARTS);
-    cuda_column_total(b, out, partial, width);
+    GNN_LAUNCH(b->device, gnn_cuda_gat_da, parts * (uint64_t)width, partial, dscore, *a, nodes, parts);
+    cuda_column_total(b, out, partial, width, parts);
 }
 
 void cuda_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
@@ -53,8 +52,8 @@ void cuda_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, 
     assert(dout.cols == att->u.cols);
     const struct gnn_cuda_attention a = attention_of(att);
     const struct gnn_cuda_block *r = cuda_need_transpose(b, host);
-    if (r == NULL ||
-        !cuda_reserve(b, &b->partial, "partial sums", GNN_CUDA_COLUMN_PARTS * (uint64_t)att->u.cols * sizeof(float)))
+    if (r == NULL || !cuda_reserve(b, &b->partial, "partial sums",
+                                   cuda_column_parts(b, host->src_count) * (uint64_t)att->u.cols * sizeof(float)))
         return;
     const uint64_t targets = (uint64_t)host->dst_count * att->heads;
     GNN_LAUNCH_WARPS(b->device, gnn_cuda_gat_dalpha, targets, grad->dalpha, a, *r, dout.data);

@@ -3,14 +3,27 @@
 #include "harness/tensor/cuda/dense.h"
 #include "harness/tensor/cuda/state.h"
 
+/* Returns how many of `count` numbers a kernel takes by four, and the threads that it has work for. */
+static uint64_t quads_of(uint64_t count, bool aligned)
+{
+    return aligned ? count / 4 : 0;
+}
+
+static uint64_t threads_of(uint64_t count, uint64_t quads)
+{
+    return gnn_max_u64(quads, count - 4 * quads);
+}
+
 void cuda_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
 {
-    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_fill, count, dst, count, value);
+    const uint64_t quads = quads_of(count, cuda_aligned16(dst));
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_fill, threads_of(count, quads), dst, count, quads, value);
 }
 
 void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float weight)
 {
-    GNN_LAUNCH(b->device, gnn_cuda_scale, count, values, count, weight);
+    const uint64_t quads = quads_of(count, cuda_aligned16(values));
+    GNN_LAUNCH(b->device, gnn_cuda_scale, threads_of(count, quads), values, count, quads, weight);
 }
 
 /* ---- gathers ---- */
@@ -114,13 +127,32 @@ void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_pl
     gnn_device_count_upload(b->device, host_count * (uint64_t)cols * gnn_feature_type_bytes(placement->type));
 }
 
-/* Rows in 16-byte words where all lies on them, else in bytes of 4, else in single ones. */
-template <typename T>
-static void move_rows(struct gnn_device *d, uint32_t lane, void *table, const struct gnn_cuda_moves *moves,
-                      const void *host_rows, uint64_t row_bytes)
+/* Moves the first rows of the lists, and returns how many. */
+template <typename Moves>
+static uint32_t move_rows(struct gnn_device *d, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
+                          const uint32_t *from, uint32_t count, uint64_t row_bytes)
 {
-    GNN_LAUNCH_IN(d, lane, gnn_cuda_move_rows<T>, gnn_device_blocks(d, moves->count * (uint64_t)GNN_WARP), (T *)table,
-                  (const T *)host_rows, *moves, row_bytes / sizeof(T));
+    typedef typename Moves::word word;
+    Moves moves = {};
+    moves.count = gnn_min_u32(count, Moves::ROWS_MAX);
+    memcpy(moves.to, to, moves.count * sizeof *to);
+    memcpy(moves.from, from, moves.count * sizeof *from);
+    GNN_LAUNCH_IN(d, lane, gnn_cuda_move_rows<Moves>, gnn_device_blocks(d, moves.count * (uint64_t)GNN_WARP),
+                  (word *)table, (const word *)host_rows, moves, row_bytes / sizeof(word));
+    return moves.count;
+}
+
+template <typename T>
+static void move_all(struct gnn_device *d, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
+                     const uint32_t *from, uint32_t count, uint64_t row_bytes)
+{
+    typedef gnn_cuda_few_moves<T> few;
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t left = count - done;
+        const bool short_lists = left <= few::ROWS_MAX || !GNN_LONG_PARAMETERS;
+        const auto move = short_lists ? move_rows<few> : move_rows<gnn_cuda_many_moves<T>>;
+        done += move(d, lane, table, to + done, host_rows, from + done, left, row_bytes);
+    }
 }
 
 void cuda_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
@@ -131,18 +163,11 @@ void cuda_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const ui
     assert(lane < GNN_LANES_MAX);
     const cuda_quick_call call(b);
     gnn_device_copy_begin(d, lane);
-    for (uint32_t done = 0; done < count;) {
-        struct gnn_cuda_moves moves = {};
-        moves.count = gnn_min_u32(count - done, GNN_CUDA_MOVES);
-        memcpy(moves.to, to + done, moves.count * sizeof *to);
-        memcpy(moves.from, from + done, moves.count * sizeof *from);
-        done += moves.count;
-        if (row_bytes % 16 == 0 && cuda_aligned16(table) && cuda_aligned16(host_rows))
-            move_rows<float4>(d, lane, table, &moves, host_rows, row_bytes);
-        else
-            move_rows<unsigned char>(d, lane, table, &moves, host_rows, row_bytes);
-        gnn_device_count_upload(d, moves.count * row_bytes);
-    }
+    if (row_bytes % 16 == 0 && cuda_aligned16(table) && cuda_aligned16(host_rows))
+        move_all<float4>(d, lane, table, to, host_rows, from, count, row_bytes);
+    else
+        move_all<unsigned char>(d, lane, table, to, host_rows, from, count, row_bytes);
+    gnn_device_count_upload(d, count * row_bytes);
     gnn_device_copy_end(d, lane);
 }
 
@@ -169,25 +194,37 @@ void cuda_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias)
     GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_add_bias, (uint64_t)z.rows * z.cols, z.data, z.rows, z.cols, bias);
 }
 
-void cuda_column_total(struct cuda_backend *b, float *out, const float *partial, uint32_t width)
+uint32_t cuda_column_parts(const struct cuda_backend *b, uint64_t rows)
 {
-    GNN_LAUNCH(b->device, gnn_cuda_column_total, width, out, partial, width, GNN_CUDA_COLUMN_PARTS);
+    enum { PARTS_PER_MULTIPROCESSOR = 4, ROWS_MIN = 64 };
+    const uint64_t most = (uint64_t)gnn_device_multiprocessors(b->device) * PARTS_PER_MULTIPROCESSOR;
+    const uint64_t wanted = gnn_max_u64(gnn_min_u64(most, rows / ROWS_MIN), 1);
+    uint32_t parts = 1;
+    while (parts * UINT64_C(2) <= wanted)
+        parts *= 2;
+    return parts;
+}
+
+void cuda_column_total(struct cuda_backend *b, float *out, const float *partial, uint32_t width, uint32_t parts)
+{
+    GNN_LAUNCH(b->device, gnn_cuda_column_total, width, out, partial, width, parts);
 }
 
 void cuda_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
 {
     struct cuda_backend *b = cuda_backend_of(t);
-    if (!cuda_reserve(b, &b->partial, "partial sums", GNN_CUDA_COLUMN_PARTS * (uint64_t)z.cols * sizeof *out))
+    const uint32_t parts = cuda_column_parts(b, z.rows);
+    if (!cuda_reserve(b, &b->partial, "partial sums", parts * (uint64_t)z.cols * sizeof *out))
         return;
     float *partial = (float *)b->partial.data;
-    GNN_LAUNCH(b->device, gnn_cuda_column_parts, GNN_CUDA_COLUMN_PARTS * (uint64_t)z.cols, partial, z.data, z.rows,
-               z.cols, GNN_CUDA_COLUMN_PARTS);
-    cuda_column_total(b, out, partial, z.cols);
+    GNN_LAUNCH(b->device, gnn_cuda_column_parts, parts * (uint64_t)z.cols, partial, z.data, z.rows, z.cols, parts);
+    cuda_column_total(b, out, partial, z.cols, parts);
 }
 
 void cuda_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
 {
-    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_add, count, dst, src, count);
+    const uint64_t quads = quads_of(count, cuda_aligned16(dst) && cuda_aligned16(src));
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_add, threads_of(count, quads), dst, src, count, quads);
 }
 
 void cuda_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
@@ -214,17 +251,25 @@ static struct gnn_cuda_dropout dropout_of(const struct gnn_dropout *drop)
 void cuda_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
                    const struct gnn_dropout *drop)
 {
-    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_activate, (uint64_t)z.rows * z.cols, act, z.data, z.rows, z.cols,
-               bias, dropout_of(drop));
+    struct gnn_device *d = cuda_backend_of(t)->device;
+    const uint64_t words = z.rows * gnn_dropout_words(z.cols);
+    if (z.cols % 4 == 0 && cuda_aligned16(z.data) && cuda_aligned16(bias))
+        GNN_LAUNCH(d, gnn_cuda_activate<true>, words, act, z.data, z.rows, z.cols, bias, dropout_of(drop));
+    else
+        GNN_LAUNCH(d, gnn_cuda_activate<false>, words, act, z.data, z.rows, z.cols, bias, dropout_of(drop));
 }
 
 void cuda_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                         const struct gnn_dropout *drop)
 {
+    struct gnn_device *d = cuda_backend_of(t)->device;
+    const uint64_t words = dy.rows * gnn_dropout_words(dy.cols);
     assert(dy.rows == y.rows);
     assert(dy.cols == y.cols);
-    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_activate_back, (uint64_t)dy.rows * dy.cols, act, dy.data, y.data,
-               dy.rows, dy.cols, dropout_of(drop));
+    if (dy.cols % 4 == 0 && cuda_aligned16(dy.data) && cuda_aligned16(y.data))
+        GNN_LAUNCH(d, gnn_cuda_activate_back<true>, words, act, dy.data, y.data, dy.rows, dy.cols, dropout_of(drop));
+    else
+        GNN_LAUNCH(d, gnn_cuda_activate_back<false>, words, act, dy.data, y.data, dy.rows, dy.cols, dropout_of(drop));
 }
 
 /* Within a step the results go to pinned memory and wait there for synchronize. */
@@ -273,5 +318,8 @@ void cuda_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_
         (float)adam->beta1,        (float)adam->beta2, (float)(1 - adam->beta1),        (float)(1 - adam->beta2),
         (float)adam->weight_decay, (float)adam->eps,   (float)(adam->lr / correction1), (float)sqrt(correction2),
     };
-    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_adam_step, count, param, grad, m, v, count, a);
+    const bool aligned = cuda_aligned16(param) && cuda_aligned16(grad) && cuda_aligned16(m) && cuda_aligned16(v);
+    const uint64_t quads = quads_of(count, aligned);
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_adam_step, threads_of(count, quads), param, grad, m, v, count,
+               quads, a);
 }

@@ -6,29 +6,45 @@
 
 #include "harness/tensor/cuda/device.h"
 
-__global__ void gnn_cuda_fill(float *dst, uint64_t count, float value)
+/* Kernels over arrays take the first 4 * quads elements as float4, and the others one by one. quads is 0 unless the
+ * arrays are aligned to 16 bytes. */
+
+__global__ void gnn_cuda_fill(float *dst, uint64_t count, uint64_t quads, float value)
 {
-    for (uint64_t k = gnn_thread(); k < count; k += gnn_threads())
+    for (uint64_t k = gnn_thread(); k < quads; k += gnn_threads())
+        ((float4 *)dst)[k] = {value, value, value, value};
+    for (uint64_t k = 4 * quads + gnn_thread(); k < count; k += gnn_threads())
         dst[k] = value;
 }
 
-__global__ void gnn_cuda_add(float *dst, const float *src, uint64_t count)
+__global__ void gnn_cuda_add(float *__restrict__ dst, const float *__restrict__ src, uint64_t count, uint64_t quads)
 {
-    for (uint64_t k = gnn_thread(); k < count; k += gnn_threads())
+    for (uint64_t k = gnn_thread(); k < quads; k += gnn_threads()) {
+        const float4 a = ((const float4 *)dst)[k], b = ((const float4 *)src)[k];
+        ((float4 *)dst)[k] = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+    }
+    for (uint64_t k = 4 * quads + gnn_thread(); k < count; k += gnn_threads())
         dst[k] += src[k];
 }
 
 /* Multiplies values by weight. A weight of 0 writes 0, even over NaN. */
-__global__ void gnn_cuda_scale(float *values, uint64_t count, float weight)
+__global__ void gnn_cuda_scale(float *values, uint64_t count, uint64_t quads, float weight)
 {
-    for (uint64_t k = gnn_thread(); k < count; k += gnn_threads())
+    for (uint64_t k = gnn_thread(); k < quads; k += gnn_threads()) {
+        const float4 v = ((const float4 *)values)[k];
+        float4 scaled = {weight * v.x, weight * v.y, weight * v.z, weight * v.w};
+        if (weight == 0)
+            scaled = {0, 0, 0, 0};
+        ((float4 *)values)[k] = scaled;
+    }
+    for (uint64_t k = 4 * quads + gnn_thread(); k < count; k += gnn_threads())
         values[k] = weight != 0 ? weight * values[k] : 0;
 }
 
 __global__ void gnn_cuda_add_bias(float *z, uint64_t rows, uint32_t cols, const float *bias)
 {
-    for (uint64_t k = gnn_thread(); k < rows * cols; k += gnn_threads())
-        z[k] += bias[k % cols];
+    for (struct gnn_walk w = gnn_walk_of(cols); w.row < rows; gnn_walk_on(&w))
+        z[w.row * cols + w.col] += bias[w.col];
 }
 
 /* out[i] = table[rows[i]], a warp per row. T is float, or float4 if rows are aligned to 16 bytes. The table may be
@@ -90,8 +106,8 @@ struct gnn_cuda_tables {
 /* out[i] = the row that place[rows[i]] names, a warp per row; unchanged for GNN_PLACE_NONE. A table may be pinned host
  * memory. */
 template <typename T>
-__global__ void gnn_cuda_gather_placed(T *out, struct gnn_cuda_tables tables, const uint32_t *place,
-                                       const uint32_t *rows, uint32_t count, uint32_t cols)
+__global__ void gnn_cuda_gather_placed(T *out, const __grid_constant__ struct gnn_cuda_tables tables,
+                                       const uint32_t *place, const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     for (uint64_t i = gnn_warp(); i < count; i += gnn_warps()) {
         const uint32_t at = place[rows[i]], table = at >> GNN_PLACE_ROW_BITS;
@@ -106,7 +122,8 @@ __global__ void gnn_cuda_gather_placed(T *out, struct gnn_cuda_tables tables, co
 
 /* The same from tables of halves. */
 template <typename H>
-__global__ void gnn_cuda_gather_placed_halves(typename gnn_cuda_wide<H>::type *out, struct gnn_cuda_tables tables,
+__global__ void gnn_cuda_gather_placed_halves(typename gnn_cuda_wide<H>::type *out,
+                                              const __grid_constant__ struct gnn_cuda_tables tables,
                                               const uint32_t *place, const uint32_t *rows, uint32_t count,
                                               uint32_t cols)
 {
@@ -121,20 +138,30 @@ __global__ void gnn_cuda_gather_placed_halves(typename gnn_cuda_wide<H>::type *o
     }
 }
 
-/* Moves of rows into slots. The lists are launch parameters, so no copy has to precede the launch. */
-enum { GNN_CUDA_MOVES = 128 };
-struct gnn_cuda_moves {
+/* Moves of rows into slots: row to[i] becomes row from[i]. The lists are launch parameters, so no copy has to precede
+ * the launch. Parameters have at most 32764 bytes, and 4096 before CUDA 12.1. A word is float4 if rows are aligned to
+ * 16 bytes, else a byte. */
+template <typename T> struct gnn_cuda_few_moves {
+    typedef T word;
+    enum { ROWS_MAX = 128 };
     uint32_t count;
-    uint32_t to[GNN_CUDA_MOVES], from[GNN_CUDA_MOVES];
+    uint32_t to[ROWS_MAX], from[ROWS_MAX];
+};
+template <typename T> struct gnn_cuda_many_moves {
+    typedef T word;
+    enum { ROWS_MAX = 2048 };
+    uint32_t count;
+    uint32_t to[ROWS_MAX], from[ROWS_MAX];
 };
 
-/* Row to[i] of table = row from[i] of pinned host memory, a warp per row. A row has `words` elements of T. */
-template <typename T>
-__global__ void gnn_cuda_move_rows(T *table, const T *host_rows, struct gnn_cuda_moves moves, uint64_t words)
+/* Moves rows from pinned host memory to table, a warp per row. */
+template <typename Moves>
+__global__ void gnn_cuda_move_rows(typename Moves::word *table, const typename Moves::word *host_rows,
+                                   const __grid_constant__ Moves moves, uint64_t words)
 {
     for (uint64_t i = gnn_warp(); i < moves.count; i += gnn_warps()) {
-        const T *from = host_rows + moves.from[i] * words;
-        T *to = table + moves.to[i] * words;
+        const typename Moves::word *from = host_rows + moves.from[i] * words;
+        typename Moves::word *to = table + moves.to[i] * words;
         for (uint64_t w = gnn_lane(); w < words; w += GNN_WARP)
             to[w] = from[w];
     }
@@ -203,23 +230,74 @@ struct gnn_cuda_dropout {
     float keep, scale;  /* 1 - rate and its inverse */
 };
 
-/* z = dropout(act(z + bias)); bias may be NULL. */
-__global__ void gnn_cuda_activate(enum gnn_activation act, float *z, uint64_t rows, uint32_t cols, const float *bias,
-                                  struct gnn_cuda_dropout drop)
+/* Four neighbours of a row: a word of the dropout mask. WHOLE: rows are whole words, aligned to 16 bytes. */
+template <bool WHOLE> __device__ inline void gnn_cuda_load_word(float *word, const float *from, uint32_t left)
 {
-    for (uint64_t k = gnn_thread(); k < rows * cols; k += gnn_threads()) {
-        const uint32_t c = (uint32_t)(k % cols);
-        const float y = gnn_cuda_activation(act, z[k] + (bias != NULL ? bias[c] : 0));
-        z[k] = gnn_dropout_keeps(drop.key, drop.threshold, cols, k / cols, c) ? y * drop.scale : 0;
+    if constexpr (WHOLE) {
+        const float4 four = *(const float4 *)from;
+        word[0] = four.x;
+        word[1] = four.y;
+        word[2] = four.z;
+        word[3] = four.w;
+    } else {
+        for (uint32_t k = 0; k < 4; k++)
+            word[k] = k < left ? from[k] : 0;
     }
 }
 
-__global__ void gnn_cuda_activate_back(enum gnn_activation act, float *dy, const float *y, uint64_t rows, uint32_t cols,
-                                       struct gnn_cuda_dropout drop)
+template <bool WHOLE> __device__ inline void gnn_cuda_store_word(float *to, const float *word, uint32_t left)
 {
-    for (uint64_t k = gnn_thread(); k < rows * cols; k += gnn_threads()) {
-        const bool kept = gnn_dropout_keeps(drop.key, drop.threshold, cols, k / cols, (uint32_t)(k % cols));
-        dy[k] = kept ? dy[k] * drop.scale * gnn_cuda_activation_slope(act, y[k] * drop.keep) : 0;
+    if constexpr (WHOLE) {
+        *(float4 *)to = {word[0], word[1], word[2], word[3]};
+    } else {
+        for (uint32_t k = 0; k < 4; k++)
+            if (k < left)
+                to[k] = word[k];
+    }
+}
+
+/* Returns the mask's bits for word `word` of a row. */
+__device__ inline uint64_t gnn_cuda_mask(const struct gnn_cuda_dropout &drop, uint32_t cols, uint64_t row,
+                                         uint32_t word)
+{
+    return drop.threshold == 0 ? 0 : gnn_dropout_word(drop.key, cols, row, word);
+}
+
+/* z = dropout(act(z + bias)); bias may be NULL, and is aligned like z. */
+template <bool WHOLE>
+__global__ void gnn_cuda_activate(enum gnn_activation act, float *z, uint64_t rows, uint32_t cols, const float *bias,
+                                  struct gnn_cuda_dropout drop)
+{
+    for (struct gnn_walk w = gnn_walk_of((uint32_t)gnn_dropout_words(cols)); w.row < rows; gnn_walk_on(&w)) {
+        const uint32_t c = 4 * w.col;
+        const uint64_t mask = gnn_cuda_mask(drop, cols, w.row, w.col);
+        float value[4], add[4] = {0, 0, 0, 0};
+        gnn_cuda_load_word<WHOLE>(value, z + w.row * cols + c, cols - c);
+        if (bias != NULL)
+            gnn_cuda_load_word<WHOLE>(add, bias + c, cols - c);
+        for (uint32_t k = 0; k < 4; k++) {
+            const float y = gnn_cuda_activation(act, value[k] + add[k]);
+            value[k] = (uint32_t)(mask >> (16 * k) & 0xffff) >= drop.threshold ? y * drop.scale : 0;
+        }
+        gnn_cuda_store_word<WHOLE>(z + w.row * cols + c, value, cols - c);
+    }
+}
+
+template <bool WHOLE>
+__global__ void gnn_cuda_activate_back(enum gnn_activation act, float *__restrict__ dy, const float *__restrict__ y,
+                                       uint64_t rows, uint32_t cols, struct gnn_cuda_dropout drop)
+{
+    for (struct gnn_walk w = gnn_walk_of((uint32_t)gnn_dropout_words(cols)); w.row < rows; gnn_walk_on(&w)) {
+        const uint32_t c = 4 * w.col;
+        const uint64_t mask = gnn_cuda_mask(drop, cols, w.row, w.col);
+        float grad[4], value[4];
+        gnn_cuda_load_word<WHOLE>(grad, dy + w.row * cols + c, cols - c);
+        gnn_cuda_load_word<WHOLE>(value, y + w.row * cols + c, cols - c);
+        for (uint32_t k = 0; k < 4; k++) {
+            const float back = grad[k] * drop.scale * gnn_cuda_activation_slope(act, value[k] * drop.keep);
+            grad[k] = (uint32_t)(mask >> (16 * k) & 0xffff) >= drop.threshold ? back : 0;
+        }
+        gnn_cuda_store_word<WHOLE>(dy + w.row * cols + c, grad, cols - c);
     }
 }
 
@@ -303,16 +381,31 @@ struct gnn_cuda_adam {
     float beta1, beta2, rest1, rest2, decay, eps, rate, root2;
 };
 
-/* One step of Adam. All parameters of a model are one array and take one launch. */
-__global__ void gnn_cuda_adam_step(float *param, const float *grad, float *m, float *v, uint64_t count,
-                                   struct gnn_cuda_adam a)
+__device__ inline void gnn_cuda_adam_one(float *param, float grad, float *m, float *v, const struct gnn_cuda_adam &a)
 {
-    for (uint64_t k = gnn_thread(); k < count; k += gnn_threads()) {
-        const float g = grad[k] + a.decay * param[k];
-        m[k] = a.beta1 * m[k] + a.rest1 * g;
-        v[k] = a.beta2 * v[k] + a.rest2 * g * g;
-        param[k] -= a.rate * m[k] / (sqrtf(v[k]) / a.root2 + a.eps);
+    const float g = grad + a.decay * *param;
+    *m = a.beta1 * *m + a.rest1 * g;
+    *v = a.beta2 * *v + a.rest2 * g * g;
+    *param -= a.rate * *m / (sqrtf(*v) / a.root2 + a.eps);
+}
+
+/* One step of Adam. All parameters of a model are one array and take one launch. */
+__global__ void gnn_cuda_adam_step(float *__restrict__ param, const float *__restrict__ grad, float *__restrict__ m,
+                                   float *__restrict__ v, uint64_t count, uint64_t quads, struct gnn_cuda_adam a)
+{
+    for (uint64_t k = gnn_thread(); k < quads; k += gnn_threads()) {
+        float4 p = ((const float4 *)param)[k], first = ((const float4 *)m)[k], second = ((const float4 *)v)[k];
+        const float4 g = ((const float4 *)grad)[k];
+        gnn_cuda_adam_one(&p.x, g.x, &first.x, &second.x, a);
+        gnn_cuda_adam_one(&p.y, g.y, &first.y, &second.y, a);
+        gnn_cuda_adam_one(&p.z, g.z, &first.z, &second.z, a);
+        gnn_cuda_adam_one(&p.w, g.w, &first.w, &second.w, a);
+        ((float4 *)param)[k] = p;
+        ((float4 *)m)[k] = first;
+        ((float4 *)v)[k] = second;
     }
+    for (uint64_t k = 4 * quads + gnn_thread(); k < count; k += gnn_threads())
+        gnn_cuda_adam_one(&param[k], grad[k], &m[k], &v[k], a);
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include <cuda_runtime.h>
 #else
 #include GNN_CUDA_HOST /* the launcher's header, named by the build */
+#define __grid_constant__
 #endif
 
 extern "C" {
@@ -52,6 +53,29 @@ __device__ inline uint64_t gnn_thread()
 __device__ inline uint64_t gnn_threads()
 {
     return gridDim.x * (uint64_t)blockDim.x;
+}
+
+/* The elements that a thread of the grid visits in a matrix of `cols` columns. Each element has one thread. A thread
+ * divides by cols once. After that it adds steps. */
+struct gnn_walk {
+    uint64_t row, row_step;
+    uint32_t col, col_step, cols;
+};
+
+__device__ inline struct gnn_walk gnn_walk_of(uint32_t cols)
+{
+    const uint64_t first = gnn_thread(), step = gnn_threads();
+    return {first / cols, step / cols, (uint32_t)(first % cols), (uint32_t)(step % cols), cols};
+}
+
+__device__ inline void gnn_walk_on(struct gnn_walk *w)
+{
+    w->row += w->row_step;
+    w->col += w->col_step;
+    if (w->col >= w->cols) {
+        w->col -= w->cols;
+        w->row++;
+    }
 }
 
 /* Return the sum and the maximum over a warp, in every lane. The order is fixed. All lanes must call. */

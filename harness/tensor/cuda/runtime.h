@@ -105,6 +105,13 @@ enum gnn_status gnn_device_check(const struct gnn_device *d, struct gnn_err *err
  * loop. */
 uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads);
 
+/* Whether launches may have more than 4 KB of parameters. */
+#if defined(__CUDACC__) && CUDART_VERSION < 12010
+enum { GNN_LONG_PARAMETERS = false };
+#else
+enum { GNN_LONG_PARAMETERS = true };
+#endif
+
 #ifdef __CUDACC__
 void gnn_device_launched(struct gnn_device *d, const char *kernel); /* keeps the launch's error */
 cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane);

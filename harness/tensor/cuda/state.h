@@ -227,9 +227,11 @@ void cuda_lanes_close(struct cuda_backend *b);
 
 /* ---- dense.cc ---- */
 
-enum { GNN_CUDA_COLUMN_PARTS = 64 };
-/* out (width) = the sum of partial (GNN_CUDA_COLUMN_PARTS, width) over the parts. */
-void cuda_column_total(struct cuda_backend *b, float *out, const float *partial, uint32_t width);
+/* Returns the number of parts in which columns of `rows` numbers are summed: a power of two by multiprocessors. So sums
+ * of long columns have other last digits on another model of GPU. */
+uint32_t cuda_column_parts(const struct cuda_backend *b, uint64_t rows);
+/* out (width) = the sum of partial (parts, width) over the parts. */
+void cuda_column_total(struct cuda_backend *b, float *out, const float *partial, uint32_t width, uint32_t parts);
 /* Does values *= weight. A weight of 0 writes 0, even over NaN. */
 void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float weight);
 

@@ -11,7 +11,7 @@ enum {
     PTX_SLOTS_MAX = 8192,
     PTX_SHARED_MAX = 48 << 10,
     PTX_LOCAL_MAX = 16 << 10,
-    PTX_PARAMETERS_MAX = 4096, /* bytes */
+    PTX_PARAMETERS_MAX = 32764, /* bytes */
     PTX_OPERANDS_MAX = 5,
     PTX_NONE = INT32_MAX,
 };
