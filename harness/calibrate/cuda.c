@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 /* Name, driver and memory; false when NVML does not tell them. */
-static bool describe(struct gnn_calibration *out)
+static bool describe(const struct gnn_tensor *tensor, struct gnn_calibration *out)
 {
-    struct gnn_gpu *const gpu = gnn_gpu_open(NULL, 0);
+    struct gnn_gpu *const gpu = gnn_gpu_open(NULL, tensor->gpu.bus_id);
     if (gpu == NULL)
         return false;
     (void)snprintf(out->gpu_model, sizeof out->gpu_model, "%s", gnn_gpu_name(gpu));
@@ -34,7 +34,7 @@ enum gnn_status gnn_bench_cuda(struct gnn_bench *bench, struct gnn_err *err)
     struct gnn_tensor *tensor = NULL;
     enum gnn_status status = gnn_cuda_plugin(&ops, &missing);
     GNN_NEXT(status, gnn_bench_tensor_open(bench, ops, &tensor, &missing));
-    if (status == GNN_OK && !describe(out))
+    if (status == GNN_OK && !describe(tensor, out))
         status = gnn_fail(&missing, GNN_ENOTSUP, "NVML does not report the memory size of the device");
     out->gpu_present = status == GNN_OK;
     if (!out->gpu_present) {

@@ -312,7 +312,7 @@ static void look_at_programs(struct doctor *d)
 
 static void look_at_gpu(struct doctor *d)
 {
-    struct gnn_gpu *const gpu = gnn_gpu_open(NULL, 0);
+    struct gnn_gpu *const gpu = gnn_gpu_open(NULL, NULL);
     char memory[32] = "";
     if (gpu == NULL) {
         find(d, "GPU", GNN_VERDICT_NOTE, false,
@@ -369,7 +369,8 @@ static void look_at_cuda(struct doctor *d)
     find(d, "CUDA plugin", GNN_VERDICT_OK, false, "", "loads, and cuBLAS with it");
     look_at_nccl(d, ops);
     if (ops->open(&env, NULL, &tensor, &err) == GNN_OK) {
-        find(d, "CUDA device", GNN_VERDICT_OK, false, "", "device 0 opens (--compute cuda)");
+        find(d, "CUDA device", GNN_VERDICT_OK, false, "", "device 0 opens (--compute cuda): %s at %s, capability %u.%u",
+             tensor->gpu.name, tensor->gpu.bus_id, tensor->gpu.capability_major, tensor->gpu.capability_minor);
         ops->close(tensor);
     } else {
         find(d, "CUDA device", GNN_VERDICT_NOTE, false, "", "%s", err.message);

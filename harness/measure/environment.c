@@ -148,9 +148,9 @@ static enum gnn_status capture_build(struct gnn_kv_list *out, struct gnn_err *er
     return set_text(out, "lib.zlib", zlibVersion(), err);
 }
 
-static enum gnn_status capture_gpu(struct gnn_kv_list *out, struct gnn_err *err)
+enum gnn_status gnn_environment_gpu(struct gnn_kv_list *out, const char *bus_id, struct gnn_err *err)
 {
-    struct gnn_gpu *gpu = gnn_gpu_open(NULL, 0);
+    struct gnn_gpu *gpu = gnn_gpu_open(NULL, bus_id);
     enum gnn_status status = set_text(out, "gpu.name", gpu == NULL ? NULL : gnn_gpu_name(gpu), err);
     GNN_NEXT(status, set_text(out, "gpu.driver", gpu == NULL ? NULL : gnn_gpu_driver(gpu), err));
     GNN_NEXT(status, set_number(out, "gpu.memory_bytes", gpu == NULL ? GNN_UNKNOWN : gnn_gpu_total_bytes(gpu), err));
@@ -175,5 +175,5 @@ enum gnn_status gnn_environment_capture(struct gnn_kv_list *out, const char *dat
     }
     GNN_TRY(capture_limits(out, err));
     GNN_TRY(capture_build(out, err));
-    return capture_gpu(out, err);
+    return gnn_environment_gpu(out, NULL, err);
 }

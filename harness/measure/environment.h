@@ -13,6 +13,10 @@
 GNN_MUST_CHECK enum gnn_status gnn_environment_capture(struct gnn_kv_list *out, const char *data_path,
                                                        struct gnn_err *err);
 
+/* Sets gpu.name, gpu.driver and gpu.memory_bytes to what NVML reports of the GPU with that PCI bus ID, or of its first
+ * GPU if bus_id is NULL. A value that cannot be found is NULL. */
+GNN_MUST_CHECK enum gnn_status gnn_environment_gpu(struct gnn_kv_list *out, const char *bus_id, struct gnn_err *err);
+
 /* Returns the git revision of the build, with "-dirty" appended if files were changed, or "unknown" outside a
  * checkout. */
 const char *gnn_build_revision(void);

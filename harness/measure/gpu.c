@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVML's calls as its API reference documents them; the header is not packaged everywhere, nine symbols are enough. */
+/* NVML's calls as its API reference documents them; the header is not packaged everywhere, ten symbols are enough. */
 #include "harness/measure/gpu.h"
 
 #include <assert.h>
@@ -24,6 +24,7 @@ struct nvml {
     int (*init)(void);
     int (*shutdown)(void);
     int (*device_by_index)(unsigned index, void **device);
+    int (*device_by_bus_id)(const char *bus_id, void **device);
     int (*device_utilization)(void *device, struct utilization *out);
     int (*device_memory)(void *device, struct memory *out);
     int (*device_name)(void *device, char *text, unsigned bytes);
@@ -56,13 +57,21 @@ static bool load_all(struct gnn_gpu *gpu)
     struct nvml *nvml = &gpu->nvml;
     return load(gpu->library, "nvmlInit_v2", &nvml->init) && load(gpu->library, "nvmlShutdown", &nvml->shutdown) &&
            load(gpu->library, "nvmlDeviceGetHandleByIndex_v2", &nvml->device_by_index) &&
+           load(gpu->library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->device_by_bus_id) &&
            load(gpu->library, "nvmlDeviceGetUtilizationRates", &nvml->device_utilization) &&
            load(gpu->library, "nvmlDeviceGetMemoryInfo", &nvml->device_memory) &&
            load(gpu->library, "nvmlDeviceGetName", &nvml->device_name) &&
            load(gpu->library, "nvmlSystemGetDriverVersion", &nvml->driver_version);
 }
 
-static bool start(struct gnn_gpu *gpu, const char *library, uint32_t number)
+static bool find_device(struct gnn_gpu *gpu, const char *bus_id)
+{
+    const int found =
+        bus_id != NULL ? gpu->nvml.device_by_bus_id(bus_id, &gpu->device) : gpu->nvml.device_by_index(0, &gpu->device);
+    return found == NVML_OK;
+}
+
+static bool start(struct gnn_gpu *gpu, const char *library, const char *bus_id)
 {
     gpu->library = dlopen(library == NULL ? "libnvidia-ml.so.1" : library, RTLD_NOW | RTLD_LOCAL);
     if (gpu->library == NULL || !load_all(gpu))
@@ -70,7 +79,7 @@ static bool start(struct gnn_gpu *gpu, const char *library, uint32_t number)
     (void)load(gpu->library, "nvmlDeviceGetPowerUsage", &gpu->nvml.device_power);
     (void)load(gpu->library, "nvmlDeviceGetPcieThroughput", &gpu->nvml.device_pcie);
     gpu->started = gpu->nvml.init() == NVML_OK;
-    if (!gpu->started || gpu->nvml.device_by_index(number, &gpu->device) != NVML_OK)
+    if (!gpu->started || !find_device(gpu, bus_id))
         return false;
     if (gpu->nvml.device_name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
         gpu->name[0] = '\0';
@@ -79,10 +88,10 @@ static bool start(struct gnn_gpu *gpu, const char *library, uint32_t number)
     return true;
 }
 
-struct gnn_gpu *gnn_gpu_open(const char *library, uint32_t number)
+struct gnn_gpu *gnn_gpu_open(const char *library, const char *bus_id)
 {
     struct gnn_gpu *gpu = calloc(1, sizeof *gpu);
-    if (gpu != NULL && !start(gpu, library, number)) {
+    if (gpu != NULL && !start(gpu, library, bus_id)) {
         gnn_gpu_close(gpu);
         gpu = NULL;
     }

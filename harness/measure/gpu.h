@@ -7,9 +7,9 @@
 
 struct gnn_gpu;
 
-/* Opens the GPU of that NVML number, or returns NULL if there is no library, driver or such GPU. That is not an error.
- * library NULL: the usual name. */
-struct gnn_gpu *gnn_gpu_open(const char *library, uint32_t number);
+/* Opens the GPU of that PCI bus ID, or NVML's first GPU if bus_id is NULL. Returns NULL if there is no library, driver
+ * or such GPU. That is not an error. library NULL: the usual name. */
+struct gnn_gpu *gnn_gpu_open(const char *library, const char *bus_id);
 /* Fills the gpu_ fields of a reading. A field is NAN or GNN_UNKNOWN if this GPU or driver does not report it (MIG,
  * vGPU). Waits 20 ms for NVML's PCIe counter in each direction. */
 void gnn_gpu_read(const struct gnn_gpu *gpu, struct gnn_host_reading *out);

@@ -18,13 +18,14 @@ struct gnn_probe_config {
     pid_t worker_pid;    /* 0: none */
     uint32_t disk_major; /* whole device to watch (measure/device.h); 0:0 = none */
     uint32_t disk_minor;
-    bool gpu;              /* use NVML if it is available */
-    uint32_t gpu_number;   /* NVML's number, which is CUDA's unless an environment variable hides or reorders devices */
+    bool gpu;              /* read NVML's first GPU if there is one; gnn_probe_gpu changes it */
     const char *proc_root; /* NULL: "/proc" */
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn_probe **out,
                                               struct gnn_err *err);
+/* Reads the GPU of that PCI bus ID from now on, or none if NVML does not find it. */
+void gnn_probe_gpu(struct gnn_probe *probe, const char *bus_id);
 /* Reads all values. A value that cannot be read is GNN_UNKNOWN or NAN: a probe never stops a run. */
 void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out);
 /* Reads cpu_stolen_ns, and only the file /proc/stat. Returns GNN_UNKNOWN if it cannot be read. */

@@ -34,9 +34,15 @@ enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn
     probe->config.proc_root = probe->root;
     probe->ns_per_tick = ns_per_s / (uint64_t)sysconf(_SC_CLK_TCK);
     probe->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    probe->gpu = config->gpu ? gnn_gpu_open(NULL, config->gpu_number) : NULL;
+    probe->gpu = config->gpu ? gnn_gpu_open(NULL, NULL) : NULL;
     *out = probe;
     return GNN_OK;
+}
+
+void gnn_probe_gpu(struct gnn_probe *probe, const char *bus_id)
+{
+    gnn_gpu_close(probe->gpu);
+    probe->gpu = gnn_gpu_open(NULL, bus_id);
 }
 
 static bool read_file(struct gnn_probe *probe, const char *name)

@@ -57,6 +57,7 @@ struct gnn_wire_opened {
     struct gnn_wire_rules rules;
     uint64_t parameters;    /* number of the model's parameters */
     uint64_t open_ns;       /* time of the system's open: calibration, preprocessing */
+    struct gnn_gpu_identity gpu; /* of rank 0 */
     bool flushes_denormals; /* harness/base/denormals.h: for the worker and so for the threads it started */
 };
 

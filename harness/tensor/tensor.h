@@ -322,8 +322,18 @@ struct gnn_tensor_ops {
 /* The type of an op's function. */
 #define GNN_TENSOR_OP(op) __typeof__(*((struct gnn_tensor_ops *)0)->op)
 
+/* Identifies a GPU. CUDA's device numbers depend on environment variables and on the order of speed, and NVML's do not.
+ * The bus ID is the same in both. */
+struct gnn_gpu_identity {
+    char name[96];
+    char bus_id[32]; /* PCI domain, bus, device and function; "" for back-ends without a GPU */
+    char uuid[48];   /* of a part of a GPU (MIG), if the device is one */
+    uint32_t capability_major, capability_minor, multiprocessors;
+};
+
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
+    struct gnn_gpu_identity gpu;
     /* alloc gives host memory: reads and gathers may write to it directly, without an upload */
     bool host_memory;
     uint64_t memory_bytes; /* memory of a device; 0: host memory, or unknown */

@@ -109,6 +109,27 @@ static void a_gpu_each(void **state)
     set("OOCGNN_STAND_IN_DEVICES", "4");
 }
 
+/* The record names the device that computed, not the machine's first. */
+static void the_record_names_the_device(void **state)
+{
+    static const struct {
+        const char *compute, *bus_id, *uuid;
+    } cases[] = {{"cuda", "ffff:00:00.0", "GPU-stand-in-0"}, {"cuda:2", "ffff:00:02.0", "GPU-stand-in-2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *const run = RUN(*state, 0, "--compute", cases[i].compute, "--max-batches", "2");
+        const json_t *const environment = json_object_get(run, "environment");
+        assert_string_equal(tiny_runs_text(environment, "gpu.bus_id"), cases[i].bus_id);
+        assert_string_equal(tiny_runs_text(environment, "gpu.uuid"), cases[i].uuid);
+        assert_string_equal(tiny_runs_text(environment, "gpu.name"), "stand-in");
+        assert_string_equal(tiny_runs_text(environment, "gpu.capability"), "0.0");
+        assert_string_equal(tiny_runs_text(environment, "gpu.multiprocessors"), "1");
+        json_decref(run);
+    }
+    json_t *const cpu = RUN(*state, 0, "--compute", "cpu", "--max-batches", "2");
+    assert_null(json_object_get(json_object_get(cpu, "environment"), "gpu.uuid"));
+    json_decref(cpu);
+}
+
 /* One worker's sum fails in the midst of training: the others, whose devices wait for it, end as well. */
 static void a_failing_sum_ends_all_workers(void **state)
 {
@@ -264,6 +285,7 @@ int main(void)
         cmocka_unit_test(workers_on_gpus_train_as_on_the_cpu),
         cmocka_unit_test(without_nccl_several_are_refused),
         cmocka_unit_test(a_gpu_each),
+        cmocka_unit_test(the_record_names_the_device),
         cmocka_unit_test(a_failing_sum_ends_all_workers),
         cmocka_unit_test(a_killed_worker_ends_all_workers),
         cmocka_unit_test(links_are_learned_as_on_the_cpu),

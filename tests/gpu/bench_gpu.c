@@ -52,7 +52,7 @@ static int probe(void)
     struct gpu_device gpu;
     char why[sizeof((struct gnn_err *)0)->message];
     const bool there = gpu_device_look(&gpu, why, sizeof why);
-    struct gnn_gpu *const seen = there && !gpu.stand_in ? gnn_gpu_open(NULL, 0) : NULL;
+    struct gnn_gpu *const seen = there && !gpu.stand_in ? gnn_gpu_open(NULL, NULL) : NULL;
     const uint64_t bytes = seen != NULL ? gnn_gpu_total_bytes(seen) : GNN_UNKNOWN;
     (void)printf("{\"present\":%s,\"stand_in\":%s,", there ? "true" : "false",
                  there && gpu.stand_in ? "true" : "false");

@@ -248,6 +248,7 @@ struct gnn_event {
 };
 
 struct gnn_device {
+    uint32_t number;
     uint64_t allocated_bytes;
     std::vector<std::pair<void *, uint64_t>> pieces, pins;
     uint64_t capacity_bytes;
@@ -409,6 +410,7 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
         return gnn_fail(err, GNN_ENOTSUP, "--compute cuda:%u: there are devices 0 to %u", number,
                         cuda_host_devices - 1);
     *out = new gnn_device{};
+    (*out)->number = number;
     (*out)->capacity_bytes = cuda_host_capacity_bytes;
     (*out)->driver.assign(cuda_host_driver_bytes, 1);
     return GNN_OK;
@@ -435,6 +437,15 @@ uint32_t gnn_device_multiprocessors(const struct gnn_device *d)
 uint64_t gnn_device_memory_bytes(const struct gnn_device *d)
 {
     return d->capacity_bytes;
+}
+
+void gnn_device_identify(const struct gnn_device *d, struct gnn_gpu_identity *out)
+{
+    *out = {};
+    (void)std::snprintf(out->name, sizeof out->name, "stand-in");
+    (void)std::snprintf(out->bus_id, sizeof out->bus_id, "ffff:00:%02x.0", d->number);
+    (void)std::snprintf(out->uuid, sizeof out->uuid, "GPU-stand-in-%u", d->number);
+    out->multiprocessors = gnn_device_multiprocessors(d);
 }
 
 /* Few, so that every loop over a grid goes round. */

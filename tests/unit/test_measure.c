@@ -370,12 +370,16 @@ static void environment(void **state)
 static const char fake_nvml[] =
     "struct u { unsigned gpu, memory; }; struct m { unsigned long long total, free, used; };\n"
     "int nvmlInit_v2(void) { return 0; }\nint nvmlShutdown(void) { return 0; }\n"
-    "int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = 0; return i; }\n"
+    "static int first, second;\n"
+    "int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = &first; return i; }\n"
+    "int nvmlDeviceGetHandleByPciBusId_v2(const char *b, void **d)\n"
+    "{ *d = b[6] == '1' ? &second : &first; return b[0] != '0'; }\n"
     "int nvmlDeviceGetUtilizationRates(void *d, struct u *o) { (void)d; o->gpu = 73; o->memory = 5; return "
     "0; }\n"
     "int nvmlDeviceGetMemoryInfo(void *d, struct m *o) { (void)d; o->total = 100; o->free = 60; o->used = "
     "40; return 0; }\n"
-    "int nvmlDeviceGetName(void *d, char *t, unsigned n) { (void)d; (void)n; t[0] = 'G'; t[1] = 0; return 0; "
+    "int nvmlDeviceGetName(void *d, char *t, unsigned n) { (void)n; t[0] = d == &second ? 'H' : 'G'; t[1] = 0; return "
+    "0; "
     "}\n"
     "int nvmlSystemGetDriverVersion(char *t, unsigned n) { (void)t; (void)n; return 3; }\n"
     "#ifndef OLD\n"
@@ -385,7 +389,7 @@ static const char fake_nvml[] =
     "#endif\n";
 
 /* The stand-in, loaded; old: a driver without power and PCIe. NULL without a compiler. */
-static struct gnn_gpu *open_fake_nvml(bool old, uint32_t number)
+static struct gnn_gpu *open_fake_nvml(bool old, const char *bus_id)
 {
     char dir[] = "/tmp/oocgnn-nvml-XXXXXX";
     assert_non_null(mkdtemp(dir));
@@ -399,7 +403,7 @@ static struct gnn_gpu *open_fake_nvml(bool old, uint32_t number)
     (void)fputs(fake_nvml, file);
     (void)fclose(file);
     const bool built = system(command) == 0;
-    struct gnn_gpu *found = built ? gnn_gpu_open(library, number) : NULL;
+    struct gnn_gpu *found = built ? gnn_gpu_open(library, bus_id) : NULL;
     (void)unlink(source);
     (void)unlink(library);
     (void)rmdir(dir);
@@ -411,11 +415,15 @@ static struct gnn_gpu *open_fake_nvml(bool old, uint32_t number)
 static void gpu(void **state)
 {
     (void)state;
-    assert_null(gnn_gpu_open("libthere-is-none.so", 0));
+    assert_null(gnn_gpu_open("libthere-is-none.so", NULL));
     gnn_gpu_close(NULL);
-    assert_null(open_fake_nvml(false, 1)); /* it has one GPU */
+    assert_null(open_fake_nvml(false, "ffff:01:00.0")); /* no such GPU */
     struct gnn_host_reading reading;
-    struct gnn_gpu *found = open_fake_nvml(false, 0);
+    struct gnn_gpu *found = open_fake_nvml(false, "0000:01:00.0");
+    assert_non_null(found);
+    assert_string_equal(gnn_gpu_name(found), "H");
+    gnn_gpu_close(found);
+    found = open_fake_nvml(false, NULL);
     assert_non_null(found);
     gnn_gpu_read(found, &reading);
     assert_float_equal(reading.gpu_busy_pct, 73.0, 0);
@@ -433,7 +441,7 @@ static void an_old_driver_tells_less(void **state)
 {
     (void)state;
     struct gnn_host_reading reading;
-    struct gnn_gpu *found = open_fake_nvml(true, 0);
+    struct gnn_gpu *found = open_fake_nvml(true, NULL);
     assert_non_null(found);
     gnn_gpu_read(found, &reading);
     assert_float_equal(reading.gpu_busy_pct, 73.0, 0);

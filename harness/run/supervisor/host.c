@@ -4,6 +4,7 @@
 #include "harness/base/clock.h"
 #include "harness/confine/readahead.h"
 #include "harness/measure/device.h"
+#include "harness/measure/environment.h"
 #include "harness/measure/measure.h"
 #include "harness/measure/page_cache.h"
 
@@ -182,9 +183,11 @@ enum gnn_status gnn_run_host_watch(struct gnn_run_host *host, pid_t worker, uint
     if (host == NULL)
         return GNN_OK;
     assert(worker > 0);
-    struct gnn_probe_config config = {
-        .worker_pid = worker, .disk_major = host->device.major, .disk_minor = host->device.minor, .gpu = true};
-    (void)gnn_compute_is_cuda(host->config, &config.gpu_number);
+    uint32_t number;
+    const struct gnn_probe_config config = {.worker_pid = worker,
+                                            .disk_major = host->device.major,
+                                            .disk_minor = host->device.minor,
+                                            .gpu = !gnn_compute_is_cuda(host->config, &number)};
     GNN_TRY(gnn_probe_open(&config, &host->probe, err));
     host->start_ns = start_ns;
     host->next_probe_ns = gnn_later_ns(start_ns, host->config->interval_ns);
@@ -193,6 +196,23 @@ enum gnn_status gnn_run_host_watch(struct gnn_run_host *host, pid_t worker, uint
     run->cap_read_back_bytes = host->last_sample.group.limit_bytes;
     run->swap_read_back_bytes = host->last_sample.group.swap_limit_bytes;
     return GNN_OK;
+}
+
+enum gnn_status gnn_run_host_watch_gpu(struct gnn_run_host *host, const struct gnn_gpu_identity *gpu,
+                                       struct gnn_run_record *run, struct gnn_err *err)
+{
+    struct gnn_kv_list *const env = &run->environment;
+    if (host == NULL || gpu->bus_id[0] == '\0')
+        return GNN_OK;
+    assert(host->probe != NULL);
+    gnn_probe_gpu(host->probe, gpu->bus_id);
+    GNN_TRY(gnn_environment_gpu(env, gpu->bus_id, err));
+    GNN_TRY(gnn_kv_set(env, "gpu.name", gpu->name, err));
+    GNN_TRY(gnn_kv_set(env, "gpu.bus_id", gpu->bus_id, err));
+    GNN_TRY(gnn_kv_set(env, "gpu.uuid", gpu->uuid, err));
+    GNN_TRY(
+        gnn_kv_setf(env, err, "gpu.capability", "%" PRIu32 ".%" PRIu32, gpu->capability_major, gpu->capability_minor));
+    return gnn_kv_setf(env, err, "gpu.multiprocessors", "%" PRIu32, gpu->multiprocessors);
 }
 
 uint64_t gnn_run_host_next_probe_ns(const struct gnn_run_host *host)

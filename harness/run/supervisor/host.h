@@ -30,6 +30,9 @@ const struct gnn_cgroup *gnn_run_host_cgroup(const struct gnn_run_host *host); /
 /* Starts to probe the machine and the worker. start_ns: time 0 of the series. */
 GNN_MUST_CHECK enum gnn_status gnn_run_host_watch(struct gnn_run_host *host, pid_t worker, uint64_t start_ns,
                                                   struct gnn_run_record *run, struct gnn_err *err);
+/* Probes the GPU that the run computes on from now on, and records which one it is. Does nothing without a GPU. */
+GNN_MUST_CHECK enum gnn_status gnn_run_host_watch_gpu(struct gnn_run_host *host, const struct gnn_gpu_identity *gpu,
+                                                      struct gnn_run_record *run, struct gnn_err *err);
 /* Returns the time of the next probe on the host's clock; UINT64_MAX: never. */
 uint64_t gnn_run_host_next_probe_ns(const struct gnn_run_host *host);
 /* Reads the probes and computes the interval since the last reading. */

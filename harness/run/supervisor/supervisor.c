@@ -299,6 +299,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     case GNN_WIRE_OPENED:
         s->opened = true;
         take_intent(s, &m->as.opened.intent);
+        GNN_TRY(gnn_run_host_watch_gpu(s->host, &m->as.opened.gpu, s->run, err));
         return gnn_record_fill_opened(&m->as.opened, s->run, err);
     case GNN_WIRE_PROGRESS:
         gnn_run_progress_batches(&s->progress, m->as.progress.epoch, m->as.progress.batches_done,

@@ -210,6 +210,8 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
     }
     if (w->env.link != NULL)
         opened->parameters += (2 * (uint64_t)d->relation_count + d->node_count) * d->dim;
+    if (w->env.tensor != NULL)
+        opened->gpu = w->env.tensor->gpu;
     gnn_control_send(&message, GNN_WIRE_OPENED);
 }
 

@@ -44,6 +44,8 @@ static enum gnn_status cuda_open(const struct gnn_tensor_env *env, const struct 
     if (status == GNN_OK)
         b->base.memory_bytes = gnn_device_memory_bytes(b->device);
     if (status == GNN_OK)
+        gnn_device_identify(b->device, &b->base.gpu);
+    if (status == GNN_OK)
         status = cuda_pinned_reserve(b, &b->staging, "staging of the CUDA back-end", GNN_TENSOR_STAGING_BYTES, err);
     if (status == GNN_OK)
         status = cuda_pinned_reserve(b, &b->result, "results of a step", sizeof(struct cuda_results), err);

@@ -2,6 +2,8 @@
 /* runtime.h on CUDA: the device, its memory, one compute stream and a stream a lane. */
 #include "harness/tensor/cuda/device_state.h"
 
+#include <stdio.h>
+
 /* ---- errors ---- */
 
 void gnn_device_keep(struct gnn_device *d, enum gnn_status status, const char *what, const char *why)
@@ -126,6 +128,28 @@ uint32_t gnn_device_multiprocessors(const struct gnn_device *d)
 uint64_t gnn_device_memory_bytes(const struct gnn_device *d)
 {
     return d->properties.totalGlobalMem;
+}
+
+/* NVML's form of a UUID: 8, 4, 4, 4 and 12 digits. */
+static void print_uuid(const cudaUUID_t *uuid, char *out, size_t out_bytes)
+{
+    size_t at = (size_t)snprintf(out, out_bytes, "GPU");
+    for (uint32_t i = 0; i < sizeof uuid->bytes; i++)
+        at += (size_t)snprintf(out + at, out_bytes - at, "%s%02x",
+                               i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                               (unsigned)(unsigned char)uuid->bytes[i]);
+}
+
+void gnn_device_identify(const struct gnn_device *d, struct gnn_gpu_identity *out)
+{
+    *out = {};
+    (void)snprintf(out->name, sizeof out->name, "%s", d->properties.name);
+    print_uuid(&d->properties.uuid, out->uuid, sizeof out->uuid);
+    if (cudaDeviceGetPCIBusId(out->bus_id, sizeof out->bus_id, d->number) != cudaSuccess)
+        (void)cudaGetLastError();
+    out->capability_major = (uint32_t)d->properties.major;
+    out->capability_minor = (uint32_t)d->properties.minor;
+    out->multiprocessors = (uint32_t)d->properties.multiProcessorCount;
 }
 
 uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)

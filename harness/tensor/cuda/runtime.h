@@ -19,6 +19,7 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
 void gnn_device_close(struct gnn_device *d); /* accepts NULL */
 uint32_t gnn_device_multiprocessors(const struct gnn_device *d);
 uint64_t gnn_device_memory_bytes(const struct gnn_device *d);
+void gnn_device_identify(const struct gnn_device *d, struct gnn_gpu_identity *out);
 
 /* Allocates device memory aligned to 256 bytes, or returns GNN_EGPU with name, bytes and free memory if it is full. */
 enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
