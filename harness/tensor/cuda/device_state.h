@@ -24,6 +24,7 @@ using gnn_device_spans = gnn_spans<gnn_event_clock>;
 
 struct gnn_lane_state {
     cudaStream_t stream; /* NULL: not used yet */
+    std::mutex spans;    /* guards copies */
     gnn_device_spans copies;
 };
 
@@ -45,7 +46,7 @@ struct gnn_device {
     cudaGraphExec_t graphs[GNN_STEP_GRAPHS]; /* NULL: none */
     gnn_device_spans busy, copies;           /* of the compute stream */
     std::atomic<uint64_t> uploaded_bytes, downloaded_bytes, launches;
-    std::mutex spans; /* guards all spans: another thread may call gnn_device_take_times */
+    std::mutex spans; /* guards the stream's: another thread may call gnn_device_take_times */
     std::mutex mutex; /* guards err: lanes belong to other threads */
     struct gnn_err err;
 };

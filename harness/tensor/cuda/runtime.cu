@@ -76,9 +76,20 @@ static enum gnn_status check_code(const struct gnn_device *d, struct gnn_err *er
                     d->number, d->properties.name, major, minor, cudaGetErrorString(error), major, minor);
 }
 
+/* Makes a device the calling thread's. CUDA is called once a thread, unless the thread changes devices. */
+static cudaError_t choose(int number)
+{
+    static thread_local int chosen = -1;
+    if (chosen == number)
+        return cudaSuccess;
+    const cudaError_t error = cudaSetDevice(number);
+    chosen = error == cudaSuccess ? number : -1;
+    return error;
+}
+
 static enum gnn_status fill_device(struct gnn_device *d, struct gnn_err *err)
 {
-    cudaError_t error = cudaSetDevice(d->number);
+    cudaError_t error = choose(d->number);
     if (error == cudaSuccess)
         error = cudaGetDeviceProperties(&d->properties, d->number);
     if (error == cudaSuccess)
@@ -143,7 +154,7 @@ static void print_uuid(const cudaUUID_t *uuid, char *out, size_t out_bytes)
 void gnn_device_identify(const struct gnn_device *d, struct gnn_gpu_identity *out)
 {
     *out = {};
-    (void)snprintf(out->name, sizeof out->name, "%s", d->properties.name);
+    (void)snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, d->properties.name);
     print_uuid(&d->properties.uuid, out->uuid, sizeof out->uuid);
     if (cudaDeviceGetPCIBusId(out->bus_id, sizeof out->bus_id, d->number) != cudaSuccess)
         (void)cudaGetLastError();
@@ -164,7 +175,7 @@ uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)
 enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
                                  struct gnn_err *err)
 {
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
+    gnn_device_choose(d);
     const cudaError_t error = cudaMalloc(out, bytes);
     if (error == cudaSuccess)
         return GNN_OK;
@@ -184,7 +195,7 @@ void gnn_device_free(struct gnn_device *d, void *ptr)
 
 enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
 {
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device");
+    gnn_device_choose(d);
     const cudaError_t error = cudaHostRegister(host, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
@@ -275,7 +286,7 @@ bool gnn_device_passed(struct gnn_device *d)
 
 void gnn_device_choose(struct gnn_device *d)
 {
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
+    gnn_device_watch(d, choose(d->number), "choice of the device");
 }
 
 void *gnn_device_stream_of(struct gnn_device *d)

@@ -6,9 +6,11 @@
  *          A lane that waits for reads, or for another stream (close), counts no time.
  * Busy     One span from start to finish, including gaps.
  *
+ * Full     The time of a span that begins while GNN_SPANS others have not passed is left out. Nothing waits for room.
+ *
  * Clock    `event` is a point in a stream. `record(&event, stream)` sets it to the point that the stream has reached.
  *          A later call moves it. `passed(event)` returns whether the stream has passed it. The time between two events
- *          is `ns_between(begin, end)`, which waits until end has passed.
+ *          is `ns_between(begin, end)`, where end has passed.
  * Threads  The caller serialises calls on one gnn_spans. */
 #ifndef GNN_TENSOR_CUDA_SPANS_H
 #define GNN_TENSOR_CUDA_SPANS_H
@@ -16,25 +18,26 @@
 #include <assert.h>
 #include <stdint.h>
 
-enum { GNN_SPANS = 32 };
+enum { GNN_SPANS = 128 };
 
 template <typename Clock> struct gnn_spans {
     using event = typename Clock::event;
 
     event begins[GNN_SPANS], ends[GNN_SPANS];
-    uint32_t first, count;             /* closed spans that were not read yet */
-    enum { NONE, GIVING, GIVEN } last; /* the span after these: being enqueued, or complete so far */
-    uint64_t ns;                       /* sum of the spans that were read */
+    uint32_t first, count; /* closed spans that were not read yet */
+    /* the span after these: being enqueued, or complete so far; LEFT_OUT: being enqueued without room for its time */
+    enum { NONE, GIVING, GIVEN, LEFT_OUT } last;
+    uint64_t ns; /* sum of the spans that were read */
 
     uint32_t at() const
     {
         return (first + count) % GNN_SPANS;
     }
 
-    /* Adds up the spans that have passed. Waits for the oldest if there is no room for another. */
+    /* Adds up the spans that have passed. */
     void read(Clock &clock)
     {
-        while (count > 0 && (count == GNN_SPANS || clock.passed(ends[first]))) {
+        while (count > 0 && clock.passed(ends[first])) {
             ns += clock.ns_between(begins[first], ends[first]);
             first = (first + 1) % GNN_SPANS;
             count--;
@@ -47,6 +50,8 @@ template <typename Clock> struct gnn_spans {
         if (last != NONE)
             return;
         read(clock);
+        if (count == GNN_SPANS)
+            return;
         clock.record(&begins[at()], stream);
         last = GIVING;
     }
@@ -65,17 +70,19 @@ template <typename Clock> struct gnn_spans {
     template <typename Stream> void copy_begin(Clock &clock, Stream stream)
     {
         assert(last != GIVING);
+        assert(last != LEFT_OUT);
         if (last == GIVEN && clock.passed(ends[at()])) /* the stream was idle since */
             close();
         if (last == NONE)
             start(clock, stream);
-        last = GIVING;
+        last = last == NONE ? LEFT_OUT : GIVING;
     }
     template <typename Stream> void copy_end(Clock &clock, Stream stream)
     {
-        assert(last == GIVING);
-        clock.record(&ends[at()], stream);
-        last = GIVEN;
+        assert(last == GIVING || last == LEFT_OUT);
+        if (last == GIVING)
+            clock.record(&ends[at()], stream);
+        last = last == GIVING ? GIVEN : NONE;
     }
 
     /* Ends the current span: later work of the stream belongs to another span, or to none. */

@@ -11,7 +11,7 @@ enum gnn_status gnn_device_event_open(struct gnn_device *d, struct gnn_event **o
     struct gnn_event *event = new (std::nothrow) gnn_event();
     if (event == NULL)
         return gnn_fail(err, GNN_ENOMEM, "event of a CUDA device");
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device");
+    gnn_device_choose(d);
     const cudaError_t error = cudaEventCreateWithFlags(&event->event, cudaEventDisableTiming | cudaEventBlockingSync);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
@@ -40,7 +40,7 @@ void gnn_device_event_await(struct gnn_device *d, struct gnn_event *event, uint3
 {
     const cudaStream_t stream = gnn_device_stream(d, lane);
     if (lane != GNN_LANE_STREAM) {
-        const std::lock_guard<std::mutex> held(d->spans);
+        const std::lock_guard<std::mutex> held(d->lanes[lane].spans);
         d->lanes[lane].copies.close();
     }
     gnn_device_watch(d, cudaStreamWaitEvent(stream, event->event, 0), "order of two streams");
@@ -117,7 +117,6 @@ bool gnn_event_clock::passed(cudaEvent_t event)
 uint64_t gnn_event_clock::ns_between(cudaEvent_t begin, cudaEvent_t end)
 {
     float ms = 0;
-    gnn_device_watch(device, cudaEventSynchronize(end), "end of a span");
     gnn_device_watch(device, cudaEventElapsedTime(&ms, begin, end), "length of a span");
     return (uint64_t)((double)ms * 1e6);
 }
@@ -127,13 +126,19 @@ static gnn_device_spans *copies_of(struct gnn_device *d, uint32_t lane)
     return lane == GNN_LANE_STREAM ? &d->copies : &d->lanes[lane].copies;
 }
 
+/* A lane's thread does not wait for those of other lanes. */
+static std::mutex &spans_mutex(struct gnn_device *d, uint32_t lane)
+{
+    return lane == GNN_LANE_STREAM ? d->spans : d->lanes[lane].spans;
+}
+
 void gnn_device_copy_begin(struct gnn_device *d, uint32_t lane)
 {
     gnn_event_clock clock = {d};
     const cudaStream_t stream = gnn_device_stream(d, lane);
     if (lane == GNN_LANE_STREAM && d->capturing)
         return;
-    const std::lock_guard<std::mutex> held(d->spans);
+    const std::lock_guard<std::mutex> held(spans_mutex(d, lane));
     copies_of(d, lane)->copy_begin(clock, stream);
 }
 
@@ -143,7 +148,7 @@ void gnn_device_copy_end(struct gnn_device *d, uint32_t lane)
     const cudaStream_t stream = gnn_device_stream(d, lane);
     if (lane == GNN_LANE_STREAM && d->capturing)
         return;
-    const std::lock_guard<std::mutex> held(d->spans);
+    const std::lock_guard<std::mutex> held(spans_mutex(d, lane));
     copies_of(d, lane)->copy_end(clock, stream);
     if (lane == GNN_LANE_STREAM) /* kernels follow */
         d->copies.close();
@@ -170,8 +175,10 @@ void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
     const std::lock_guard<std::mutex> held(d->spans);
     out->kernel_ns = d->busy.take(clock);
     out->copy_ns = d->copies.take(clock);
-    for (struct gnn_lane_state &lane : d->lanes)
+    for (struct gnn_lane_state &lane : d->lanes) {
+        const std::lock_guard<std::mutex> own(lane.spans);
         out->copy_ns += lane.copies.take(clock);
+    }
     out->uploaded_bytes = d->uploaded_bytes.exchange(0);
     out->downloaded_bytes = d->downloaded_bytes.exchange(0);
     out->launches = d->launches.exchange(0);
