@@ -211,18 +211,19 @@ def transfer(check):
 
 # ---- an epoch against its floors ----
 
-def epoch_run(check):
-    """Five epochs of GNNDrive; on papers100m at 1/100 batches of 100, so that a batch is a few per cent of the rows."""
+def epoch_run(check, transfer):
+    """Five epochs of GNNDrive. On papers100m at 1/100, batches of 100, so that a batch is a few per cent of the rows."""
     scale, dim = ("1/4000", 32) if check.stand_in else ("1/100", 128)
     size = ["--batch", 20, "--hidden", 16, "--fanout", "5,5,5", "--max-batches", 4] if check.stand_in else ["--batch", 100]
     check.epoch_data = os.path.join(check.dataset(scale, dim), "papers100m-" + scale.replace("/", "_"), f"features-d{dim}")
     status, out, err = check.oocgnn("run", "--system", "gnndrive", "--dataset", "papers100m", "--scale", scale, "--data",
                                     check.dataset(scale, dim), "--preset", "gnndrive", "--id-bytes", 4, "--compute", "cuda", "--epochs",
                                     5, "--evaluate", "never", "--memory", "0", "--no-cold", "--io", gpu_tests.io_engine(check),
-                                    "--db", os.path.join(check.work, "epoch.db"), "--json", "--quiet", *size)
+                                    "--set", f"gnndrive.transfer={transfer}", "--db", os.path.join(check.work, "epoch.db"),
+                                    "--json", "--quiet", *size)
     run = json.loads(out) if out.strip() else None
     if status != 0 or run is None or run["status"] != "ok":
-        check.says("GNNDrive's epoch", "failed", f"ended with {status}: {gpu_tests.last_lines(err)}")
+        check.says(f"GNNDrive's epoch, {transfer}", "failed", f"ended with {status}: {gpu_tests.last_lines(err)}")
         return None
     return run
 
@@ -247,9 +248,14 @@ def median_of(epochs, pick):
 
 
 def epoch(check):
-    run = epoch_run(check)
-    if run is None:
-        return
+    """By a copy for each row, as the paper does it, and by a kernel that gathers; the goal is for either."""
+    for transfer in ("copies", "gather"):
+        run = epoch_run(check, transfer)
+        if run is not None:
+            epoch_figures(check, run, f"GNNDrive's epoch, {transfer}")
+
+
+def epoch_figures(check, run, name):
     later = [e for e in run["epochs"] if e["epoch"] > 0]  # the first is cold
     walls = [e["wall_ns"] / 1e9 for e in later]
     wall = statistics.median(walls)
@@ -260,17 +266,17 @@ def epoch(check):
         check.leave_out("epoch: compute floor", "the back-end does not tell how long the device was busy")
     floors = {"I/O": storage_s, "compute": busy_ns / 1e9 if busy_ns is not None else None}
     known = {name: floor for name, floor in floors.items() if floor is not None}
-    for name, floor in known.items():
-        check.figure(f"GNNDrive's epoch: {name} floor", floor, "s")
+    for what, floor in known.items():
+        check.figure(f"{name}: {what} floor", floor, "s")
     larger = max(known.values(), default=0)
     ratio = wall / larger if larger > 0 else None
     met = None if check.stand_in or ratio is None or len(known) < 2 else ratio <= EPOCH_TARGET
-    check.figure("GNNDrive's epoch", wall, "s", low=min(walls), high=max(walls), ratio=ratio, of="the larger floor",
+    check.figure(name, wall, "s", low=min(walls), high=max(walls), ratio=ratio, of="the larger floor",
                  target=EPOCH_TARGET, met=met, note=f"{run['counters']['batches'] // len(run['epochs'])} mini-batches")
     if busy_ns is not None:
-        check.figure("GNNDrive's epoch: share in which the GPU is busy", 100 * busy_ns / 1e9 / wall, "%")
+        check.figure(f"{name}: share in which the GPU is busy", 100 * busy_ns / 1e9 / wall, "%")
     copy_ns, copied = (median_of(later, lambda e, k=key: e["figures"].get(k)) for key in ("gpu_copy_ns", "gpu_uploaded_bytes"))
     if copy_ns and copied:
-        check.figure("GNNDrive's epoch: copies to the GPU, in a second of the device's time for them", copied / copy_ns, "GB/s",
+        check.figure(f"{name}: copies to the GPU, in a second of the device's time for them", copied / copy_ns, "GB/s",
                      note="summed over the extractors' lanes, which share the bus")
-    check.says("GNNDrive's epoch", "passed")
+    check.says(name, "passed")
