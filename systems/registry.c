@@ -11,8 +11,18 @@ extern const struct gnn_system gnn_system_agnes;
 extern const struct gnn_system gnn_system_diskgnn;
 extern const struct gnn_system gnn_system_mariusgnn;
 extern const struct gnn_system gnn_system_presort;
+extern const struct gnn_system gnn_system_graphbolt;
 
 const struct gnn_system *const gnn_systems[] = {
-    &gnn_system_null,  &gnn_system_pygplus, &gnn_system_ginex,     &gnn_system_gnndrive, &gnn_system_ringsampler,
-    &gnn_system_agnes, &gnn_system_diskgnn, &gnn_system_mariusgnn, &gnn_system_presort,  NULL,
+    &gnn_system_null,
+    &gnn_system_pygplus,
+    &gnn_system_ginex,
+    &gnn_system_gnndrive,
+    &gnn_system_ringsampler,
+    &gnn_system_agnes,
+    &gnn_system_diskgnn,
+    &gnn_system_mariusgnn,
+    &gnn_system_presort,
+    &gnn_system_graphbolt,
+    NULL,
 };
