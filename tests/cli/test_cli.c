@@ -52,7 +52,7 @@ static const struct wrong wrongs[] = {
     {"run --system", 2, "--system needs a value"},
     {"run --dataset cora", 2,
      "--system is missing; this build has: null, pygplus, ginex, gnndrive, ringsampler, agnes, diskgnn, mariusgnn, "
-     "presort"},
+     "presort, graphbolt"},
     {"run --system gnndive --dataset cora", 2, "unknown system \"gnndive\"; did you mean \"gnndrive\"?"},
     {"run --system pygplus", 2, "--dataset is missing"},
     {"run --system pygplus --dataset nosuch", 2, "no built-in dataset \"nosuch\""},
@@ -205,7 +205,7 @@ static void help_and_lists(void **state)
         {"list presets", "gnndrive"},
         {"list params gnndrive", "extractors="},
         {"list params pygplus", "source:"},
-        {"sweep workloads/smoke.ini --dry-run", "9 configurations, 9 runs"},
+        {"sweep workloads/smoke.ini --dry-run", "10 configurations, 10 runs"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct process_result r = run_words(cases[i].arguments);

@@ -74,7 +74,7 @@ static void a_type_that_is_not_there_is_refused(void **state)
 /* Adds the rows to the dataset by its directory; then every exact system trains and evaluates alike. */
 static void losses_and_accuracies_agree(void **state)
 {
-    static const char *const systems[] = {"pygplus", "ringsampler", "ginex", "agnes", "presort"};
+    static const char *const systems[] = {"pygplus", "ringsampler", "ginex", "agnes", "presort", "graphbolt"};
     const struct tiny_runs *const t = *state;
     process_expect(process_shell("%s prepare %s/papers100m-1_4000 --feature-type f16 --quiet && "
                                  "%s prepare papers100m --scale 1/4000 --data %s --check --quiet && "
@@ -159,8 +159,8 @@ static void the_device_reads_half_the_bytes(void **state)
 /* Every system reads and moves fewer bytes, and its memory plan is smaller or leaves more for its cache. */
 static void every_system_profits_in_the_simulated_world(void **state)
 {
-    static const char *const systems[] = {"pygplus", "gnndrive", "ginex",     "ringsampler",
-                                          "agnes",   "diskgnn",  "mariusgnn", "presort"};
+    static const char *const systems[] = {"pygplus", "gnndrive",  "ginex",   "ringsampler", "agnes",
+                                          "diskgnn", "mariusgnn", "presort", "graphbolt"};
     static const char *const computes[] = {"model:gnndrive-paper/cpu", "model:gnndrive-paper/gpu"};
     const struct tiny_runs *const t = *state;
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
@@ -168,12 +168,12 @@ static void every_system_profits_in_the_simulated_world(void **state)
             int64_t device[2], moved[2], dataset[2], nodes = 0;
             char digest[2][64];
             for (int half = 0; half < 2; half++) {
-                json_t *const record =
-                    run(t, half ? "f16" : "f32",
-                        WORDS("--world", "simulated", "--profile", "gnndrive-paper", "--system", systems[s]),
-                        WORDS("--dim", "512", "--memory", "100M", "--compute", computes[gpu], "--set",
-                              "diskgnn.cpu_cache=64K", "--set", "diskgnn.gpu_cache=64K", "--set",
-                              "mariusgnn.partitions=16", "--set", "mariusgnn.capacity=6"));
+                json_t *const record = run(
+                    t, half ? "f16" : "f32",
+                    WORDS("--world", "simulated", "--profile", "gnndrive-paper", "--system", systems[s]),
+                    WORDS("--dim", "512", "--memory", "100M", "--compute", computes[gpu], "--set",
+                          "diskgnn.cpu_cache=64K", "--set", "diskgnn.gpu_cache=64K", "--set", "mariusgnn.partitions=16",
+                          "--set", "mariusgnn.capacity=6", "--set", "graphbolt.block=512"));
                 const json_t *const epoch = last_epoch(record), *const counters = json_object_get(epoch, "counters");
                 device[half] = integer(counters, "device_read_bytes");
                 moved[half] = gpu ? integer(json_object_get(epoch, "figures"), "gpu_uploaded_bytes") : 0;

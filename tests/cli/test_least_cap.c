@@ -74,6 +74,8 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "presort", "--set", "presort.hot=run"},
         {"--system", "presort", "--set", "presort.reuse=2"},
         {"--system", "presort", "--set", "presort.topology=swept"},
+        {"--system", "graphbolt", "--set", "graphbolt.rings=2", "--set", "graphbolt.samplers=2"},
+        {"--system", "graphbolt", "--set", "graphbolt.rings=2", "--set", "graphbolt.policy=s3-fifo", "--batch", "8"},
         {"--feature-type", "f16", "--system", "pygplus", "--set", "pygplus.workers=2"},
         {"--feature-type", "f16", "--system", "gnndrive", "--set", "gnndrive.samplers=2"},
         {"--feature-type", "f16", "--system", "gnndrive", "--set", "gnndrive.samplers=2", "--compute", "cuda"},
@@ -83,6 +85,7 @@ static void the_least_cap_is_planned_for(void **state)
         {"--feature-type", "f16", "--system", "diskgnn", "--set", "diskgnn.samplers=2"},
         {"--feature-type", "f16", "--system", "mariusgnn", "--set", "mariusgnn.loaders=2"},
         {"--feature-type", "f16", "--system", "presort"},
+        {"--feature-type", "f16", "--system", "graphbolt", "--set", "graphbolt.rings=2"},
     };
     static const uint32_t above_kib[] = {16, 200, 1500};
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {

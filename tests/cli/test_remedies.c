@@ -345,8 +345,8 @@ static char *result_of(const char *dir, const char *system, const char *limit, c
 static void a_refused_plan_names_a_limit(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"pygplus",     "ginex",   "gnndrive",  "agnes",
-                                          "ringsampler", "diskgnn", "mariusgnn", "presort"};
+    static const char *const systems[] = {"pygplus", "ginex",     "gnndrive", "agnes",    "ringsampler",
+                                          "diskgnn", "mariusgnn", "presort",  "graphbolt"};
     char taken[COMMAND_MAX], *const dir = process_temp_dir();
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
         char *const refused = result_of(dir, systems[i], "--memory 7M", "oom: ");

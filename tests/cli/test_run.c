@@ -158,6 +158,7 @@ static void no_accepted_cap_is_killed(void **state)
         {"agnes", "--set", "agnes.io=buffered"},
         {"mariusgnn", "--set", "mariusgnn.io=buffered"},
         {"presort", "--set", "presort.io=buffered"},
+        {"graphbolt", "--set", "graphbolt.io=buffered"},
     };
     static const double times[] = {1.01, 1.05, 1.2};
     if (!f->confined)
@@ -380,6 +381,8 @@ static void direct_reads_are_observed(void **state)
         {{"--system", "diskgnn", "--set", "diskgnn.io=buffered"}, 0, -1},
         {{"--system", "presort"}, 1, 1},
         {{"--system", "presort", "--set", "presort.io=buffered"}, 0, -1},
+        {{"--system", "graphbolt"}, 1, 1},
+        {{"--system", "graphbolt", "--set", "graphbolt.io=buffered"}, 0, -1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         int exit_status;

@@ -52,6 +52,7 @@ static json_t *golden_run(const struct tiny_runs *t, const char *const *more, in
 /* Less memory for rows than its hyperbatches use. */
 #define PRESORT_FEW                                                                                                    \
     "--system", "presort", SET("presort.first=1000"), SET("presort.row_memory=1"), "--batch", "4", "--epochs", "3"
+#define GRAPHBOLT "--system", "graphbolt", SET("graphbolt.cache=300K")
 #define MARIUS "--system", "mariusgnn", SET("mariusgnn.partitions=16"), SET("mariusgnn.capacity=8")
 #define RINGSAMPLER "--system", "ringsampler", "--sample-only", SET("ringsampler.threads=2")
 #define DISKGNN "--system", "diskgnn"
@@ -269,6 +270,15 @@ static void golden_times(void **state)
          19335954,
          1720},
         {{PRESORT, SET("presort.io=buffered")}, "69d702bd77b446b6", 15656432, 13965583, 85},
+        {{GRAPHBOLT}, "69d702bd77b446b6", 36329761, 0, 6084},
+        {{GRAPHBOLT, "--compute", "cpu"}, "69d702bd77b446b6", 36288925, 0, 6084},
+        {{GRAPHBOLT, SET("graphbolt.in_flight=1")}, "69d702bd77b446b6", 37941128, 0, 5987},
+        {{GRAPHBOLT, SET("graphbolt.group=7")}, "69d702bd77b446b6", 39588286, 0, 6084},
+        {{GRAPHBOLT, SET("graphbolt.rings=1")}, "69d702bd77b446b6", 39502854, 0, 6084},
+        {{GRAPHBOLT, SET("graphbolt.parts=1")}, "69d702bd77b446b6", 36238426, 0, 6084},
+        {{GRAPHBOLT, SET("graphbolt.io=buffered")}, "69d702bd77b446b6", 15362402, 0, 2147},
+        {{GRAPHBOLT, SET("graphbolt.gpu_cache=100K")}, "69d702bd77b446b6", 36322161, 0, 6083},
+        {{GRAPHBOLT, SET("graphbolt.dependency=4")}, "93b7a3a526ab92eb", 35116895, 0, 5927},
     };
     expect_golden(t, "reach=0", cases, sizeof cases / sizeof cases[0]);
 }
@@ -303,6 +313,16 @@ static void golden_times_of_a_reach(void **state)
          6157700,
          1296},
         {{MARIUS}, "1fd6de683f92ec0c", 9693549, 0, 89},
+        {{GRAPHBOLT, SET("graphbolt.policy=lru")}, "cb3375a71d2e7136", 14590987, 0, 2251},
+        {{GRAPHBOLT, SET("graphbolt.policy=clock")}, "cb3375a71d2e7136", 14836393, 0, 2301},
+        {{GRAPHBOLT, SET("graphbolt.policy=sieve")}, "cb3375a71d2e7136", 14834892, 0, 2300},
+        {{GRAPHBOLT, SET("graphbolt.policy=s3-fifo")}, "cb3375a71d2e7136", 14845640, 0, 2301},
+        {{GRAPHBOLT, SET("graphbolt.policy=s3-fifo"), SET("graphbolt.gpu_cache=100K")},
+         "cb3375a71d2e7136",
+         14331539,
+         0,
+         2202},
+        {{GRAPHBOLT, SET("graphbolt.dependency=16")}, "3f8fa77d16485c10", 12277309, 0, 1785},
     };
     expect_golden(*state, "reach=-1", cases, sizeof cases / sizeof cases[0]);
 }

@@ -17,8 +17,8 @@
 
 #define SIMULATED "--world", "simulated", "--profile", "gnndrive-paper"
 
-static const char *const systems[] = {"null",  "pygplus", "gnndrive",  "ginex",  "ringsampler",
-                                      "agnes", "diskgnn", "mariusgnn", "presort"};
+static const char *const systems[] = {"null",  "pygplus", "gnndrive",  "ginex",   "ringsampler",
+                                      "agnes", "diskgnn", "mariusgnn", "presort", "graphbolt"};
 
 static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
 {

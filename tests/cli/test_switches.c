@@ -40,6 +40,7 @@ struct switch_case {
 #define NO_CACHES "--fanout", "15,15", "--set", "diskgnn.cache_ratio=0"
 #define DISK_LIMIT NO_CACHES, "--set", "diskgnn.disk_limit=0.53"
 #define SEGMENTS NO_CACHES, "--set", "diskgnn.segment=5", "--set", "diskgnn.disk_rows=4000"
+#define FEW_CACHED "--epochs", "2", "--set", "graphbolt.cache=100K"
 #define FEW_ROWS "--set", "presort.row_memory=1"
 #define ALL_SORTED FEW_ROWS, "--set", "presort.classes=sorted"
 #define ALL_DIRECT FEW_ROWS, "--set", "presort.classes=direct"
@@ -249,6 +250,20 @@ static const struct switch_case cases[] = {
     {"presort.round_memory", "1", "figures.rounds", {"--set", "presort.topology=swept"}},
     {"presort.readahead", "kernel", "counters.device_read_ios", {"--set", "presort.topology=mapped"}},
     {"presort.transfer", "blocking", "wall_ns", {NULL}},
+    {"graphbolt.samplers", "1", "stage.sample", {NULL}},
+    {"graphbolt.policy", "lru", "counters.cache_misses", {FEW_CACHED}},
+    {"graphbolt.policy", "clock", "counters.cache_misses", {FEW_CACHED}},
+    {"graphbolt.policy", "s3-fifo", "counters.cache_misses", {FEW_CACHED}},
+    {"graphbolt.cache", "64K", "figures.cache_rows", {NULL}},
+    {"graphbolt.gpu_cache", "64K", "figures.gpu_hits", {NULL}},
+    {"graphbolt.parts", "2", "stage.lookups", {NULL}},
+    {"graphbolt.rings", "2", "stage.rings", {NULL}},
+    {"graphbolt.group", "1", "wall_ns", {NULL}},
+    {"graphbolt.block", "8K", "counters.requested_bytes", {NULL}},
+    {"graphbolt.io", "buffered", "counters.device_read_bytes", {NULL}},
+    {"graphbolt.copy_threads", "2", "stage.copiers", {NULL}},
+    {"graphbolt.in_flight", "1", "figures.not_inserted_rows", {NULL}},
+    {"graphbolt.dependency", "3", "counters.batch_digest", {NULL}},
     {"mariusgnn.policy", "replace", "figures.states", {PARTITIONS}},
     {"mariusgnn.policy", "memory", "figures.capacity", {PARTITIONS}},
     {"mariusgnn.policy", "beta", "figures.states", {LINKS}},
@@ -380,8 +395,8 @@ static void every_switch_acts_and_is_valid(void **state)
 static void every_option_has_a_case(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"null",  "pygplus", "gnndrive",  "ginex",  "ringsampler",
-                                          "agnes", "diskgnn", "mariusgnn", "presort"};
+    static const char *const systems[] = {"null",  "pygplus", "gnndrive",  "ginex",   "ringsampler",
+                                          "agnes", "diskgnn", "mariusgnn", "presort", "graphbolt"};
     uint32_t missing = 0;
     for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++) {
         const char *const argv[] = {process_program(), "list", "params", systems[s], NULL};

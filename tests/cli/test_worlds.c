@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-static const char *const systems[] = {"pygplus", "gnndrive", "ginex",     "ringsampler",
-                                      "agnes",   "diskgnn",  "mariusgnn", "presort"};
+static const char *const systems[] = {"pygplus", "gnndrive",  "ginex",   "ringsampler", "agnes",
+                                      "diskgnn", "mariusgnn", "presort", "graphbolt"};
 
 static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
 {
@@ -75,6 +75,8 @@ static void every_exact_system_draws_the_same(void **state)
         {"presort"},
         {"presort", "presort.row_memory=1", "presort.hyperbatch=3", "presort.classes=sorted"},
         {"presort", "presort.row_memory=1", "presort.topology=swept", "presort.round_memory=1"},
+        {"graphbolt"},
+        {"graphbolt", "graphbolt.cache=1", "graphbolt.samplers=5"},
     };
     char *digest = NULL;
     for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++)
@@ -123,7 +125,8 @@ static void a_closed_reach_is_drawn_alike(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const char reach[] = "reach=0.3,empty=0.2,hub_shift=0.01,popularity=1.3,train_mean=40";
-    static const char *const exact[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn", "presort"};
+    static const char *const exact[] = {"pygplus", "gnndrive", "ginex",   "ringsampler",
+                                        "agnes",   "diskgnn",  "presort", "graphbolt"};
     char dir[DATA_PATH], digest[64] = "";
     (void)data_path(dir, t->dir, "reach");
     struct process_result r = process_shell("%s prepare papers100m --scale 1/4000 --dim 32 --reach 0.3 --empty 0.2 "

@@ -46,6 +46,8 @@ static const struct halves_case cases[] = {
     {"presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=2", "classes=sorted", "reuse=2"), false},
     {"presort", OPTIONS("row_memory=1", "classes=direct", "depth=3", "transfer=blocking"), true},
     {"presort", OPTIONS("row_memory=1", "classes=sorted", "block=16K", "sweep_read=4K", "window=1"), true},
+    {"graphbolt", OPTIONS("io=buffered", "cache=6K", "policy=s3-fifo"), false},
+    {"graphbolt", OPTIONS("cache=6K", "rings=2", "group=5"), true},
     {"mariusgnn", OPTIONS("io=buffered", "partitions=7", "capacity=4"), false},
     {"mariusgnn", OPTIONS("partitions=15", "capacity=5", "edges=in"), true},
 };
@@ -284,6 +286,7 @@ static void test_half_the_bytes_cross_the_bus(void **state)
         {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=scatter", "cpu_cache=1", "gpu_cache=1"),
          false},
         {"presort", OPTIONS("io=buffered", "row_memory=20K"), false},
+        {"graphbolt", OPTIONS("io=buffered", "cache=20K"), false},
     };
     for (size_t c = 0; c < sizeof crossing / sizeof *crossing; c++) {
         const uint64_t wide = epoch_uploads(GNN_F32, crossing[c].system, crossing[c].options);

@@ -48,6 +48,8 @@ static const struct width_case {
     {"presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3"), false, false},
     {"presort", OPTIONS("io=buffered", "row_memory=1", "topology=swept", "round_memory=1"), false, false},
     {"presort", OPTIONS("row_memory=1", "topology=swept", "depth=2"), true, false},
+    {"graphbolt", OPTIONS("io=buffered", "cache=10K"), false, false},
+    {"graphbolt", OPTIONS("cache=10K", "samplers=3"), true, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

@@ -50,6 +50,8 @@ static const struct planned variants[] = {
     {"presort", OPTIONS("hot=run", "sweep_read=8K", "block=4K")},
     {"presort", OPTIONS("reuse=3")},
     {"presort", OPTIONS("topology=swept", "depth=3", "merge=4K")},
+    {"graphbolt", OPTIONS("samplers=3", "parts=3", "rings=2", "group=5", "in_flight=2")},
+    {"graphbolt", OPTIONS("rings=2", "policy=s3-fifo", "block=8K")},
 };
 
 /* Sizes that are given, where a cap changes nothing. */
@@ -60,6 +62,7 @@ static const struct planned given[] = {
     {"diskgnn", OPTIONS("cpu_cache=100K", "gpu_cache=50K")},
     {"presort", OPTIONS("list_memory=50K")},
     {"presort", OPTIONS("topology=swept", "round_memory=20K")},
+    {"graphbolt", OPTIONS("rings=1", "cache=100K")},
 };
 
 /* A share of what the cap leaves. */
@@ -82,6 +85,8 @@ static const struct planned on_device[] = {
     {"diskgnn", OPTIONS("gpu_cache=50K")},
     {"mariusgnn", OPTIONS("partitions=8")},
     {"presort", NULL},
+    {"graphbolt", OPTIONS("rings=2")},
+    {"graphbolt", OPTIONS("rings=2", "gpu_cache=50K", "parts=200")},
 };
 
 /* Where float16 takes memory of its own on a device. */

@@ -81,6 +81,12 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         {"presort", OPTIONS("sweep_read=5000"), 0, GNN_EUSAGE, "presort.sweep_read=5000"},
         {"presort", OPTIONS("merge=5000"), 0, GNN_EUSAGE, "presort.merge=5000"},
         {"presort", OPTIONS("block=8K", "sweep_read=8K", "merge=4K"), 0, GNN_OK, ""},
+        {"graphbolt", OPTIONS("block=5000"), 0, GNN_EUSAGE, "graphbolt.block=5000 is not a power of two"},
+        {"graphbolt", OPTIONS("block=5000", "io=buffered"), 0, GNN_OK, ""},
+        {"graphbolt", OPTIONS("gpu_cache=1M"), 0, GNN_EUSAGE, "graphbolt.gpu_cache=1048576 requires a GPU"},
+        {"graphbolt", OPTIONS("rings=1"), 100000, GNN_ECAP, "--memory"},
+        {"graphbolt", OPTIONS("rings=20"), 8000000, GNN_ECAP, "graphbolt.rings or graphbolt.group"},
+        {"graphbolt", OPTIONS("rings=1"), 8000000, GNN_OK, ""},
         {"ringsampler", OPTIONS("threads=2"), 100000, GNN_ECAP, "--memory"},
         {"ringsampler", OPTIONS("threads=2"), 100000000, GNN_OK, ""},
         {"null", NULL, 0, GNN_OK, ""},
@@ -169,7 +175,8 @@ static void test_nothing_to_train_is_refused(void **state)
                  {"agnes", OPTIONS("io=buffered"), true},
                  {"diskgnn", OPTIONS("io=buffered"), false},
                  {"mariusgnn", OPTIONS("io=buffered"), true},
-                 {"presort", OPTIONS("io=buffered"), false}};
+                 {"presort", OPTIONS("io=buffered"), false},
+                 {"graphbolt", OPTIONS("io=buffered"), true}};
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     f.graph.dataset.train.count = 0;
@@ -288,6 +295,7 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"diskgnn", OPTIONS("io=buffered", "pipeline=false", "segment=5", "disk_rows=40")},
         {"presort", OPTIONS("io=buffered", "row_memory=1", "classes=sorted", "block=4K")},
         {"presort", OPTIONS("io=buffered", "row_memory=1", "hyperbatch=3", "ahead=false")},
+        {"graphbolt", OPTIONS("io=buffered", "cache=10K", "in_flight=5")},
         {"mariusgnn", OPTIONS("io=buffered", "partitions=30", "capacity=9", "loaders=3")},
         {"mariusgnn", OPTIONS("io=buffered", "partitions=15", "capacity=6", "policy=replace")},
     };
@@ -318,8 +326,8 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null",      "ginex",  "ringsampler",
-                                          "agnes",   "diskgnn",  "mariusgnn", "presort"};
+    static const char *const systems[] = {"pygplus", "gnndrive", "null",      "ginex",   "ringsampler",
+                                          "agnes",   "diskgnn",  "mariusgnn", "presort", "graphbolt"};
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;

@@ -93,6 +93,8 @@ static void test_rows_are_the_files_rows(void **state)
                           OPTIONS("io=buffered", "row_memory=1", "hyperbatch=2", "classes=sorted", "reuse=2"));
             check_rows_of(world, &f.graph, "presort",
                           OPTIONS("io=buffered", "row_memory=1", "hyperbatch=2", "topology=swept", "round_memory=1"));
+            check_rows_of(world, &f.graph, "graphbolt", OPTIONS("io=buffered", "cache=1", "rings=2", "group=3"));
+            check_rows_of(world, &f.graph, "graphbolt", OPTIONS("io=buffered", "cache=20K", "policy=s3-fifo"));
             check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("io=buffered", "partitions=7", "capacity=4"));
             if (f.direct) {
                 check_rows_of(world, &f.graph, "presort", OPTIONS("row_memory=1", "classes=direct", "depth=3"));
@@ -104,6 +106,8 @@ static void test_rows_are_the_files_rows(void **state)
                               OPTIONS("row_memory=1", "classes=sorted", "hyperbatch=2", "hot=run", "reuse=2"));
                 check_rows_of(world, &f.graph, "presort",
                               OPTIONS("row_memory=1", "topology=swept", "hyperbatch=3", "merge=4K", "depth=2"));
+                check_rows_of(world, &f.graph, "graphbolt", OPTIONS("cache=10K", "rings=3", "group=5", "policy=lru"));
+                check_rows_of(world, &f.graph, "graphbolt", OPTIONS("cache=30K", "block=8K", "in_flight=9", "parts=5"));
                 check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("partitions=15", "capacity=5", "edges=in"));
                 check_rows_of(world, &f.graph, "diskgnn", OPTIONS("chunk_request=4K", "pipeline=false"));
                 check_rows_of(world, &f.graph, "diskgnn",
@@ -213,6 +217,7 @@ static void test_copies_ahead_keep_to_their_lanes(void **state)
         {"diskgnn", OPTIONS("transfer=ahead", "io=buffered"), 2, 1}, /* the lists' is not the rows' */
         {"mariusgnn", OPTIONS("transfer=ahead", "io=buffered", "loaders=2", "partitions=8"), 3, 3},
         {"presort", OPTIONS("transfer=ahead", "io=buffered", "threads=2"), 3, 3},
+        {"graphbolt", OPTIONS("io=buffered", "gpu_cache=4K", "cache=10K"), 1, 1},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -246,7 +251,8 @@ static void test_sampling_only_never_opens_the_features(void **state)
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     assert_int_equal(unlink(f.graph.dataset.features_path), 0);
-    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn", "presort"};
+    static const char *const systems[] = {"pygplus", "gnndrive", "ginex",   "ringsampler",
+                                          "agnes",   "diskgnn",  "presort", "graphbolt"};
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
         for (int only = 0; only < 2; only++) {
             struct train_run run;

@@ -82,6 +82,9 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=mapped", "classes=sorted", "block=4K")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=swept")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=swept", "round_memory=1", "hyperbatch=3")},
+        {"graphbolt", OPTIONS("io=buffered", "samplers=1")},
+        {"graphbolt", OPTIONS("io=buffered", "samplers=3", "in_flight=1", "cache=10K", "parts=3", "policy=s3-fifo")},
+        {"graphbolt", OPTIONS("io=buffered", "samplers=2", "in_flight=7", "cache=4K", "policy=lru")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -258,6 +261,10 @@ static void test_losses_agree_to_the_bit(void **state)
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "topology=mapped", "classes=direct")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "hyperbatch=2", "classes=sorted", "hot=run")},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "list_memory=4K", "topology=swept", "round_memory=1")},
+        {"graphbolt", OPTIONS("io=buffered", "cache=20K")},
+        {"graphbolt", OPTIONS("io=buffered", "cache=4K", "policy=lru", "rings=3", "group=7", "copy_threads=3")},
+        {"graphbolt", OPTIONS("io=buffered", "cache=8K", "policy=clock", "parts=3", "in_flight=9", "samplers=3")},
+        {"graphbolt", OPTIONS("io=buffered", "cache=1", "policy=s3-fifo", "in_flight=2")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -333,6 +340,10 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "classes=sorted", "block=4K"), AHEAD},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "transfer=blocking"), BLOCKING},
         {"presort", OPTIONS("io=buffered", "row_memory=20K", "topology=swept", "round_memory=1"), AHEAD},
+        {"graphbolt", OPTIONS("io=buffered", "cache=10K"), ROWS_TOGETHER},
+        {"graphbolt", OPTIONS("io=buffered", "cache=10K", "gpu_cache=4K", "policy=s3-fifo", "parts=2"), ROWS_TOGETHER},
+        {"graphbolt", OPTIONS("io=buffered", "cache=4K", "gpu_cache=8K", "in_flight=1"), ROWS_TOGETHER},
+        {"graphbolt", OPTIONS("io=buffered", "cache=4K", "gpu_cache=1", "in_flight=6"), ROWS_TOGETHER},
     };
     static double expected[EPOCHS][BATCHES];
     struct fixture f;
@@ -428,8 +439,8 @@ static void test_max_batches_and_orders(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null",      "ginex",  "ringsampler",
-                                          "agnes",   "diskgnn",  "mariusgnn", "presort"};
+    static const char *const systems[] = {"pygplus", "gnndrive", "null",      "ginex",   "ringsampler",
+                                          "agnes",   "diskgnn",  "mariusgnn", "presort", "graphbolt"};
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         struct train_run run;
         train_run_init(&run, f.world, systems[s]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN, MariusGNN and presort on storage and memory that fail: a clean
- * first error, nothing leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads
- * change nothing but time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every
- * case in both worlds: the simulated one has no values to compare, and ends in a report where the measured one would
- * hang. */
+/* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN, MariusGNN, presort and GraphBolt on storage and memory that fail:
+ * a clean first error, nothing leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated
+ * reads change nothing but time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too).
+ * Every case in both worlds: the simulated one has no values to compare, and ends in a report where the measured one
+ * would hang. */
 #include "tests/support/fixture.h"
 #include "tests/support/hang.h"
 
@@ -70,28 +70,53 @@ static const char *const marius_replace[] = {"io=buffered",    "partitions=15", 
 static const char *const marius_direct[] = {"partitions=15", "capacity=6",     "policy=replace",
                                             "depth=2",       "prefetch=false", NULL};
 
+static const char *const graphbolt_buffered[] = {"io=buffered", "cache=8K", "rings=2", "group=5", NULL};
+static const char *const graphbolt_direct[] = {"cache=8K", "policy=s3-fifo", "rings=3", "group=3", "parts=2", NULL};
+static const char *const graphbolt_gpu[] = {"io=buffered", "cache=8K", "gpu_cache=4K", "rings=2", "group=5", NULL};
+
 static const struct system_case {
     const char *system;
     const char *const *options;
     bool direct, device;
 } systems[] = {
-    {"pygplus", workers, false, false},          {"gnndrive", buffered, false, false},
-    {"gnndrive", direct, true, false},           {"gnndrive", shallow, false, false},
-    {"gnndrive", serial, false, false},          {"pygplus", workers, false, true},
-    {"gnndrive", buffered, false, true},         {"gnndrive", staging, false, true},
-    {"ginex", ginex_buffered, false, false},     {"ginex", ginex_direct, true, false},
-    {"ginex", ginex_buffered, false, true},      {"ringsampler", ring_buffered, false, false},
-    {"ringsampler", ring_direct, true, false},   {"ringsampler", ring_buffered, false, true},
-    {"agnes", agnes_buffered, false, false},     {"agnes", agnes_direct, true, false},
-    {"agnes", agnes_buffered, false, true},      {"diskgnn", diskgnn_buffered, false, false},
-    {"diskgnn", diskgnn_direct, true, false},    {"diskgnn", diskgnn_buffered, false, true},
-    {"diskgnn", diskgnn_sequence, false, true},  {"mariusgnn", marius_buffered, false, false},
-    {"mariusgnn", marius_replace, false, false}, {"mariusgnn", marius_direct, true, false},
-    {"mariusgnn", marius_buffered, false, true}, {"presort", presort_buffered, false, false},
-    {"presort", presort_direct, true, false},    {"presort", presort_buffered, false, true},
-    {"presort", presort_hot, false, false},      {"presort", presort_reuse, false, false},
-    {"presort", presort_swept, false, false},    {"presort", presort_swept_direct, true, false},
-    {"presort", presort_swept, false, true},     {"presort", presort_swept_part, false, false},
+    {"pygplus", workers, false, false},
+    {"gnndrive", buffered, false, false},
+    {"gnndrive", direct, true, false},
+    {"gnndrive", shallow, false, false},
+    {"gnndrive", serial, false, false},
+    {"pygplus", workers, false, true},
+    {"gnndrive", buffered, false, true},
+    {"gnndrive", staging, false, true},
+    {"ginex", ginex_buffered, false, false},
+    {"ginex", ginex_direct, true, false},
+    {"ginex", ginex_buffered, false, true},
+    {"ringsampler", ring_buffered, false, false},
+    {"ringsampler", ring_direct, true, false},
+    {"ringsampler", ring_buffered, false, true},
+    {"agnes", agnes_buffered, false, false},
+    {"agnes", agnes_direct, true, false},
+    {"agnes", agnes_buffered, false, true},
+    {"diskgnn", diskgnn_buffered, false, false},
+    {"diskgnn", diskgnn_direct, true, false},
+    {"diskgnn", diskgnn_buffered, false, true},
+    {"diskgnn", diskgnn_sequence, false, true},
+    {"mariusgnn", marius_buffered, false, false},
+    {"mariusgnn", marius_replace, false, false},
+    {"mariusgnn", marius_direct, true, false},
+    {"mariusgnn", marius_buffered, false, true},
+    {"presort", presort_buffered, false, false},
+    {"presort", presort_direct, true, false},
+    {"presort", presort_buffered, false, true},
+    {"presort", presort_hot, false, false},
+    {"presort", presort_reuse, false, false},
+    {"presort", presort_swept, false, false},
+    {"presort", presort_swept_direct, true, false},
+    {"presort", presort_swept, false, true},
+    {"presort", presort_swept_part, false, false},
+    {"graphbolt", graphbolt_buffered, false, false},
+    {"graphbolt", graphbolt_direct, true, false},
+    {"graphbolt", graphbolt_buffered, false, true},
+    {"graphbolt", graphbolt_gpu, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
@@ -124,7 +149,8 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     train_run_each_seed_once(run);
     const bool in_order = run->options == workers || run->options == shallow || strcmp(run->system, "ginex") == 0 ||
                           strcmp(run->system, "ringsampler") == 0 || strcmp(run->system, "agnes") == 0 ||
-                          strcmp(run->system, "mariusgnn") == 0 || strcmp(run->system, "presort") == 0;
+                          strcmp(run->system, "mariusgnn") == 0 || strcmp(run->system, "presort") == 0 ||
+                          strcmp(run->system, "graphbolt") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }

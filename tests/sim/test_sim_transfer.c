@@ -99,8 +99,8 @@ static void test_rows_that_arrive_together_move_together(void **state)
 static void test_a_gpu_that_is_too_small_is_told(void **state)
 {
     (void)state;
-    const char *const systems[] = {"pygplus",     "gnndrive", "ginex",     "agnes",
-                                   "ringsampler", "diskgnn",  "mariusgnn", "presort"};
+    const char *const systems[] = {"pygplus", "gnndrive",  "ginex",   "agnes",    "ringsampler",
+                                   "diskgnn", "mariusgnn", "presort", "graphbolt"};
     struct fixture f;
     fixture_open(&f, .graph = &graph, .simulated = true);
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {

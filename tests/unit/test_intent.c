@@ -132,6 +132,7 @@ static void test_which_systems_prepare_for_the_next_epoch(void **state)
         {"presort", NULL, false, true},
         {"presort", NULL, true, false}, /* nothing is sorted */
         {"presort", OPTIONS("ahead=false"), false, false},
+        {"graphbolt", NULL, false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fixture f;
@@ -173,6 +174,8 @@ static void test_what_each_system_means_to_do(void **state)
         {"presort", OPTIONS("hyperbatch=2"), 0, false, 8, 150, 8, 2, "presort.hyperbatch"},
         {"presort", OPTIONS("hyperbatch=2"), 5, false, 5, 100, 8, 2, "presort.hyperbatch"},
         {"diskgnn", NULL, 0, false, 8, 150, 8, 0, ""},
+        {"graphbolt", NULL, 0, false, 8, 150, 8, 0, ""},
+        {"graphbolt", NULL, 3, true, 3, 0, 8, 0, ""},
         {"ringsampler", NULL, 5, false, 5, 100, 8, 0, ""},
         {"ringsampler", OPTIONS("requests=70"), 0, true, 70, 0, 70, 0, ""},
         /* Five groups of three partitions, two in memory: four states, each of which may end in a short mini-batch. */
