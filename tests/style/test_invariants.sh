@@ -8,7 +8,7 @@ command -v python3 >/dev/null || skip_all "no python3" 4
 
 check() { python3 -B tests/style/invariants.py "$@" >"$dir/found" 2>&1; }
 
-check docs/invariants.md docs/invariants-harness.md
+check docs/invariants.md docs/invariants-graphbolt.md docs/invariants-harness.md
 verdict "the pages of invariants name tests that exist" $?
 
 # The check itself, on pages with one fault each.
