@@ -356,13 +356,22 @@ static void test_dependent_draws_are_uniform(void **state)
     fixture_close(&f);
 }
 
-static double overlap(struct drawing *d, uint32_t distance)
+enum { TURN = 64 };
+
+/* Returns the share of neighbours that mini-batches have in common which are `distance` apart. The first ones are
+ * `step` apart from each other. */
+static double overlap_from(struct drawing *d, uint32_t first, uint32_t step, uint32_t distance)
 {
     enum { PAIRS = 3000 };
     uint32_t common = 0;
-    for (uint32_t k = 0; k < PAIRS; k++)
-        common += (uint32_t)__builtin_popcount(draw(d, 1000 + 7 * k, 1) & draw(d, 1000 + 7 * k + distance, 1));
+    for (uint32_t k = 0; k < PAIRS; k++, first += step)
+        common += (uint32_t)__builtin_popcount(draw(d, first, 1) & draw(d, first + distance, 1));
     return (double)common / PAIRS / DRAWN;
+}
+
+static double overlap(struct drawing *d, uint32_t distance)
+{
+    return overlap_from(d, 1000, 7, distance);
 }
 
 /* Two mini-batches have neighbours in common as their distance falls: as by chance from two turns on. */
@@ -373,13 +382,18 @@ static void test_mini_batches_depend_on_their_neighbours(void **state)
     struct drawing d;
     const double chance = (double)DRAWN / LIST;
     fixture_open(&f, .graph = &usual);
-    open_drawing(&d, &f, 64);
+    open_drawing(&d, &f, TURN);
     const double near = overlap(&d, 1), middle = overlap(&d, 16), far = overlap(&d, 64), independent = overlap(&d, 130);
     print_message("in common at distance 1, 16, 64, 130: %.3f %.3f %.3f %.3f\n", near, middle, far, independent);
     assert_true(near > 0.93);
     assert_true(middle < near - 0.1);
     assert_true(middle > far + 0.1);
     assert_true(fabs(independent - chance) < 0.02);
+    const double in_turn = overlap_from(&d, 0, TURN, TURN / 2), between = overlap_from(&d, TURN - 1, TURN, 1);
+    print_message("in common within half a turn, and where two turns meet: %.3f %.3f\n", in_turn, between);
+    assert_true(in_turn < 0.8);
+    assert_true(in_turn > chance + 0.1);
+    assert_true(between > 0.93); /* a turn begins with the random numbers that the last one ended with */
     close_drawing(&d);
     open_drawing(&d, &f, 1);
     assert_true(fabs(overlap(&d, 1) - chance) < 0.02);
