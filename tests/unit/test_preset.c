@@ -166,12 +166,12 @@ static void every_preset_applies_at_every_scale(void **state)
     int count = 0;
     struct gnn_err err = {0};
     assert_int_equal(gnn_preset_each(apply_at_every_scale, &count, &err), GNN_OK);
-    assert_int_equal(count, 8);
+    assert_int_equal(count, 9);
     struct gnn_run_config config;
     gnn_run_config_defaults(&config);
     assert_int_equal(gnn_preset_apply("gnndrve", &config, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "did you mean \"gnndrive\"? There are agnes-8g, agnes, diskgnn, equal-memory, "
-                                        "ginex, gnndrive, mariusgnn, ringsampler"));
+                                        "ginex, gnndrive, graphbolt, mariusgnn, ringsampler"));
     err = (struct gnn_err){0};
     assert_int_equal(gnn_preset_apply("../presets/ginex", &config, &err), GNN_EUSAGE);
 }
