@@ -49,7 +49,8 @@ static uint32_t evict_main(struct graphbolt_part *part)
             graphbolt_unlink(part, GRAPHBOLT_MAIN, entry);
             return entry;
         }
-        e->used -= e->used > 0;
+        if (e->used > 0)
+            e->used--;
         graphbolt_renew(part, GRAPHBOLT_MAIN, entry);
     }
     return GRAPHBOLT_NONE;
