@@ -58,21 +58,20 @@
  * list with the headers. */
 /* clang-format off */
 #define GNN_PLUGIN_STRUCTS(X) \
-    X(adagrad) X(adam) X(arena) X(attention) X(attention_grad) X(average) X(average_config) X(average_step) \
-    X(batch) X(batch_lists) X(batch_order) X(batch_size) X(batch_view) X(block) X(buffer) X(completion) \
-    X(counters) X(dataset) X(device_times) X(dropout) X(embeddings) X(env) X(epoch_result) X(err) \
-    X(extraction_config) X(figure) X(file_info) X(histogram) X(id_map) X(id_slot) X(ids_wanted) X(intent) \
-    X(link_batch) X(link_config) X(link_item) X(link_ops) X(link_table) X(link_training) X(link_view) X(load) \
-    X(mat) X(mem_usage) X(memory_plan) X(meta) X(meta_file) X(meta_param) X(model_config) X(negative_config) \
-    X(neighbour_source) X(neighbour_source_ops) X(option) X(param) X(percentiles) X(placement) X(plan_part) \
-    X(prepared) X(prepared_path) X(profile) X(profile_bus) X(profile_compute) X(profile_cpu) \
-    X(profile_framework) X(profile_storage) X(read) X(reader_config) X(reader_counters) X(ring_config) \
-    X(ring_counters) X(ring_reads) X(ring_reads_config) X(ring_slot) X(rng) X(row_layout) X(row_range) X(rows) \
-    X(sample_bounds) X(sample_counters) X(sampler_config) X(sampling_config) X(scan) X(span) \
-    X(span_reader_config) X(split) X(stage_time) X(step_result) X(storage_costs) X(stream_file_config) \
-    X(stream_file_counters) X(system) X(task) X(tensor) X(tensor_env) X(tensor_ops) X(time_split) \
-    X(train_input) X(training) X(triple) X(u32_list) X(used_file) X(worker) X(workload) X(world) X(world_ops) \
-    X(write)
+    X(adagrad) X(adam) X(arena) X(attention) X(attention_grad) X(average) X(average_config) X(average_step) X(batch) \
+    X(batch_lists) X(batch_order) X(batch_size) X(batch_view) X(block) X(buffer) X(completion) X(counters) \
+    X(dataset) X(device_times) X(dropout) X(embeddings) X(env) X(epoch_result) X(err) X(extraction_config) X(figure) \
+    X(file_info) X(gpu_identity) X(histogram) X(id_map) X(id_slot) X(ids_wanted) X(intent) X(link_batch) \
+    X(link_config) X(link_item) X(link_ops) X(link_table) X(link_training) X(link_view) X(load) X(mat) X(mem_usage) \
+    X(memory_plan) X(meta) X(meta_file) X(meta_param) X(model_config) X(negative_config) X(neighbour_source) \
+    X(neighbour_source_ops) X(option) X(param) X(percentiles) X(placement) X(plan_part) X(prepared) X(prepared_path) \
+    X(profile) X(profile_bus) X(profile_compute) X(profile_cpu) X(profile_framework) X(profile_storage) X(read) \
+    X(reader_config) X(reader_counters) X(ring_config) X(ring_counters) X(ring_reads) X(ring_reads_config) \
+    X(ring_slot) X(rng) X(row_layout) X(row_range) X(rows) X(sample_bounds) X(sample_counters) X(sampler_config) \
+    X(sampling_config) X(scan) X(span) X(span_reader_config) X(split) X(stage_time) X(step_result) X(storage_costs) \
+    X(stream_file_config) X(stream_file_counters) X(system) X(task) X(tensor) X(tensor_env) X(tensor_ops) \
+    X(time_split) X(train_input) X(training) X(triple) X(u32_list) X(used_file) X(worker) X(workload) X(world) \
+    X(world_ops) X(write)
 /* clang-format on */
 
 /* Size of a struct, as a file was compiled. */

@@ -34,6 +34,7 @@ struct memory { unsigned long long total, free, used; };
 int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = 0; return i > 1; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **d) { *d = 0; return strlen(id) < 12; }
 int nvmlDeviceGetUtilizationRates(void *d, struct utilization *o) { o->gpu = 61; o->memory = 5; return 0; }
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *o) { o->total = 1 << 30; o->free = 1 << 29; o->used = 4096; return 0; }
 int nvmlDeviceGetName(void *d, char *t, unsigned n) { strcpy(t, "Made-up GPU"); return 0; }
