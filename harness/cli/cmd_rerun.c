@@ -6,6 +6,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/rerun_compare.h"
+#include "harness/run/plugin.h"
 #include "harness/run/record_config.h"
 #include "harness/run/supervisor/supervisor.h"
 
@@ -17,7 +18,7 @@
 enum { LINES_SHOWN = 20 };
 
 struct rerun_config {
-    char db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX];
+    char db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX], system[GNN_TEXT_MAX];
     bool json, quiet;
 };
 
@@ -29,6 +30,8 @@ static const struct gnn_option rerun_table[] = {
            .help = "SQLite file that has the run; the repetition is recorded there, too"),
     OPTION("data", TEXT, data_dir, "", .unit = "DIR",
            .help = "Directory of the prepared datasets; empty = that of the run"),
+    OPTION("system", TEXT, system, "", .unit = "FILE",
+           .help = "Shared object of the run's system, such as ./mine.so; required if the system is not built in"),
     OPTION("json", BOOL, json, "no", .help = "Print one JSON object"),
     OPTION("quiet", BOOL, quiet, "no", .help = "Print no progress"),
     {.name = NULL},
@@ -70,6 +73,31 @@ static enum gnn_status load_run(const struct request *r, struct gnn_run_record *
     return status;
 }
 
+/* Loads the object of a run whose system came from one. Its name has to be that of the run's system. */
+static enum gnn_status open_object(const struct request *r, const struct gnn_run_record *then, struct gnn_err *err)
+{
+    const char *const file = gnn_kv_get(&then->environment, GNN_PLUGIN_FILE_KEY), *const path = r->config.system;
+    const struct gnn_system *system;
+    char shown[GNN_TEXT_MAX];
+    if (file == NULL && path[0] == '\0')
+        return GNN_OK;
+    if (file == NULL)
+        return gnn_fail(err, GNN_EUSAGE, "rerun: the system of run %" PRId64 ", %s, is built in; remove --system",
+                        then->run_id, then->system);
+    if (!gnn_plugin_is_path(path))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "rerun: the system of run %" PRId64
+                        " is in %s; give the path of this file, with a '/': --system "
+                        "./%s",
+                        then->run_id, gnn_text_plain(file, shown, sizeof shown), shown);
+    GNN_TRY(gnn_plugin_open(path, &system, err));
+    if (strcmp(system->name, then->system) != 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "rerun: --system %s has the system %s, but run %" PRId64 " is of %s; give its file, %s", path,
+                        system->name, then->run_id, then->system, gnn_text_plain(file, shown, sizeof shown));
+    return GNN_OK;
+}
+
 /* Makes the configuration of the repetition. */
 static enum gnn_status configure(const struct request *r, const struct gnn_run_record *then,
                                  struct gnn_run_config *config, struct gnn_err *err)
@@ -78,7 +106,10 @@ static enum gnn_status configure(const struct request *r, const struct gnn_run_r
     if (then->status == GNN_RUN_RUNNING)
         return gnn_fail(err, GNN_EUSAGE,
                         "rerun: run %" PRId64 " has not ended; wait until `oocgnn report` shows its end", then->run_id);
+    GNN_TRY(open_object(r, then, err));
     GNN_TRY(gnn_record_config(then, config, missing, sizeof missing, err));
+    if (r->config.system[0] != '\0')
+        (void)snprintf(config->system, sizeof config->system, "%s", r->config.system);
     if (missing[0] != '\0' && !r->config.quiet)
         gnn_log_info("run %" PRId64 " is older than these options, which keep their defaults: %s", then->run_id,
                      missing);
@@ -190,7 +221,7 @@ int gnn_cmd_rerun(int argc, char **argv)
 {
     static const struct gnn_command_line command_line = {
         .usage =
-            "usage: oocgnn rerun RUN [--db FILE] [--data DIR] [--json]\n\n"
+            "usage: oocgnn rerun RUN [--db FILE] [--data DIR] [--system FILE] [--json]\n\n"
             "Repeats a run with all options of its record, records the repetition, and compares the two. A simulated\n"
             "run has to repeat to the nanosecond, a measured one in the digests of its mini-batches and in its "
             "losses.\n"

@@ -127,7 +127,7 @@ static bool is_condition(const char *key)
     static const char *const keys[] = {"build.",    "lib.",           "host.name",      "kernel.release",
                                        "cpu.model", "cpu.online",     "cpu.governor",   "memory.total",
                                        "gpu.",      "dataset.digest", "profile.digest", "costs.digest",
-                                       "device.",   "memory.inher",   "batch_digest."};
+                                       "device.",   "memory.inher",   "batch_digest.",  "plugin."};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strncmp(key, keys[i], strlen(keys[i])) == 0)
             return true;

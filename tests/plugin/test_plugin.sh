@@ -217,6 +217,19 @@ verdict "a directory" $?
 ends 2 "unknown system \"mine.so\"; a file is given with a '/': ./mine.so" -- "${run[@]}" mine.so
 verdict "a file without a slash" $?
 
+# ---- rerun ----
+
+again=(--dataset papers100m --scale 1/1000 --world simulated --profile agnes-main --max-batches 1 --db again.db)
+make -s -B -C mine >"$dir/said" 2>&1 && oocgnn run "${again[@]}" --system ./mine/mine.so >"$dir/said" 2>&1
+ends 2 "run 1 is in mine.so" "--system ./mine.so" -- oocgnn rerun 1 --db again.db &&
+    ends 2 "has the system null, but run 1 is of mine" -- oocgnn rerun 1 --db again.db --system ./null.so &&
+    ends 2 "No such file" -- oocgnn rerun 1 --db again.db --system ./missing.so &&
+    ends 0 "repeats run 1 to the nanosecond" -- oocgnn rerun 1 --db again.db --system ./mine/mine.so --quiet
+verdict "a run of an object is repeated with its file" $?
+oocgnn run "${again[@]}" --system null >"$dir/said" 2>&1
+ends 2 "is built in; remove --system" -- oocgnn rerun 3 --db again.db --system ./null.so
+verdict "a run of a built-in system is repeated without a file" $?
+
 # ---- new-system ----
 
 ends 2 "a name has 1 to 31 lower-case letters" -- oocgnn new-system My own && ends 2 "this build has a system of that name" -- oocgnn new-system null own &&
