@@ -86,8 +86,8 @@ PLUGIN := $(if $(NVCC),$(if $(SANITIZE),,$(BUILD)/liboocgnn-cuda.so))
 CXXFLAGS += -std=c++20 -g $(OPT) -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -pthread -ffp-contract=off \
             $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 CUDA_BACKEND := $(wildcard harness/tensor/cuda/*.cc)
-CUDA_HOST_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/host/%.o) $(BUILD)/host/tests/support/cuda_host.o \
-                 $(BUILD)/host/tests/support/cuda_host_ptx.o
+CUDA_HOST_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/host/%.o) \
+                 $(patsubst %,$(BUILD)/host/tests/support/%.o,cuda_host cuda_host_device cuda_host_streams cuda_host_ptx)
 CUDA_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/cuda/%.o) $(patsubst %.cu,$(BUILD)/cuda/%.o,$(wildcard harness/tensor/cuda/*.cu))
 # The kernels as nvcc's PTX, which the stand-in executes (tests/gpu/test_gpu_ptx.sh).
 CUDA_PTX := $(if $(PLUGIN),$(patsubst harness/tensor/cuda/%.cc,$(BUILD)/ptx/%.ptx,$(shell grep -l GNN_LAUNCH harness/tensor/cuda/*.cc)))

@@ -222,11 +222,19 @@ CREATE TABLE figures ( -- statistics of an epoch: the system's own, and those of
                        --
                        -- GPU, real or modelled; no rows if the host computes. With several GPUs, times are those of
                        -- the busiest one, and bytes are those of all:
-                       --   gpu_busy_ns           time in which the stream had work
+                       --   gpu_busy_ns           time in which the stream computed: from the launch of ops, or of
+                       --                         a step as one graph, to the end of the last one
+                       --   gpu_held_ns           the same, and the time in which the host copied lists, recorded the
+                       --                         step or waited for a queue between its first and its last call
                        --   gpu_copy_ns           time of copies over the bus by the device's clock, without gaps,
                        --                         summed over the lanes
                        --   gpu_uploaded_bytes, gpu_downloaded_bytes
                        --   gpu_launches          launches
+                       --   gpu_graph_steps, gpu_graph_builds
+                       --                         steps launched as one graph, and those that built a new graph
+                       --   gpu_plain_step_ns, gpu_graph_step_ns
+                       --                         median of eight steps op by op, and of eight as graphs, in turns
+                       --   step_graphs           1 if later steps are graphs, 0 if they run op by op
                        --
                        -- Minimum time (docs/floor.md); no row if unknown:
                        --   floor_device_ns       minimum time of the device for its reads and writes in the epoch

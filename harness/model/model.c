@@ -414,12 +414,11 @@ static bool loss_finite(const struct gnn_model *model, const struct gnn_step_res
     return model->tensor->no_values || isfinite(step->loss);
 }
 
-/* Ends what may be captured of the step, waits for the gradient and the loss, and hands them to the other workers. */
+/* Waits for the gradient and the loss, and hands them to the other workers. */
 static enum gnn_status average_gradient(struct gnn_model *model, const struct gnn_batch_view *batch,
                                         const struct gnn_step_result *step, struct gnn_err *err)
 {
     struct gnn_tensor *t = model->tensor;
-    t->ops->step_end(t);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
     return model->on_gradient(model->on_gradient_ctx, model->state + model->state_count, model->state_count, batch,
@@ -441,22 +440,43 @@ static void step_adam(struct gnn_model *model)
     t->ops->adam(t, value, value + count, value + 2 * count, value + 3 * count, count, &adam);
 }
 
-enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
-                                const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
+static void update(struct gnn_model *model)
+{
+    step_adam(model);
+    sum_squares(model);
+}
+
+/* Gives the step to the device, with Adam where no other worker has a part in the gradient. Returns false if the device
+ * has run nothing of it. */
+static bool launch_step(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                        const int32_t *labels, struct gnn_step_result *out)
 {
     struct gnn_tensor *t = model->tensor;
     const struct gnn_batch_lists lists = {.view = batch, .labels = labels};
-    GNN_TRY(reserve_batch(model, batch, true, err));
+    const uint64_t step = model->step;
     t->ops->step_begin(t, &lists);
     const struct gnn_mat logits = forward(model, batch, x, true);
     t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
     backward(model, batch, x, logits, NULL);
-    if (model->on_gradient != NULL)
-        GNN_TRY(average_gradient(model, batch, out, err));
-    step_adam(model);
-    sum_squares(model);
     if (model->on_gradient == NULL)
-        t->ops->step_end(t);
+        update(model);
+    if (t->ops->step_end(t))
+        return true;
+    model->step = step;
+    return false;
+}
+
+enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
+{
+    struct gnn_tensor *t = model->tensor;
+    GNN_TRY(reserve_batch(model, batch, true, err));
+    if (!launch_step(model, batch, x, labels, out) && !launch_step(model, batch, x, labels, out))
+        return gnn_fail(err, GNN_EBUG, "a training step could not be launched twice");
+    if (model->on_gradient != NULL) {
+        GNN_TRY(average_gradient(model, batch, out, err));
+        update(model);
+    }
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
     out->finite = gradients_finite(model) && loss_finite(model, out);

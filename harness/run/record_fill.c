@@ -336,7 +336,7 @@ static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_ext
     add_figure(out, "extrapolated_from_batches", full->used);
 }
 
-/* gpu_busy_ns over the epoch's wall time is the share in which the device's stream had work. */
+/* gpu_busy_ns over the epoch's wall time is the share in which the device's stream computed. */
 static void add_device(struct gnn_record_epoch *out, const struct gnn_device_times *device)
 {
     add_figure(out, GNN_FIGURE_GPU_BUSY, device->kernel_ns);
@@ -344,9 +344,16 @@ static void add_device(struct gnn_record_epoch *out, const struct gnn_device_tim
     add_figure(out, GNN_FIGURE_GPU_UPLOADED, device->uploaded_bytes);
     add_figure(out, GNN_FIGURE_GPU_DOWNLOADED, device->downloaded_bytes);
     add_figure(out, "gpu_launches", device->launches);
+    if (device->held_ns > 0)
+        add_figure(out, "gpu_held_ns", device->held_ns);
     if (device->graph_steps > 0) {
         add_figure(out, "gpu_graph_steps", device->graph_steps);
         add_figure(out, "gpu_graph_builds", device->graph_builds);
+    }
+    if (device->plain_step_ns > 0) {
+        add_figure(out, "gpu_plain_step_ns", device->plain_step_ns);
+        add_figure(out, "gpu_graph_step_ns", device->graph_step_ns);
+        add_figure(out, "step_graphs", device->graph_step_ns <= device->plain_step_ns);
     }
 }
 

@@ -124,14 +124,20 @@ static inline uint32_t gnn_place(uint32_t table, uint32_t row)
 /* Work of a device since the last take_times. All zero in back-ends that compute on the host; their records have no
  * such columns. */
 struct gnn_device_times {
-    /* time in which the stream was busy: from the first op after a synchronize to the last op before the next */
+    /* Time in which the stream computed: spans from the launch of ops to the end of the last one. A step that is
+     * launched as a graph is one span. So is a step that is launched op by op, with the gaps between its launches. */
     uint64_t kernel_ns;
+    /* Time from the first call after a synchronize to the last op before the next; 0 if not measured. In addition to
+     * kernel_ns, it contains the time in which the host copies lists, records a step or waits for a queue. */
+    uint64_t held_ns;
     /* time of copies over the bus outside of a step's graph, without gaps; sum over lanes and stream */
     uint64_t copy_ns;
     uint64_t uploaded_bytes, downloaded_bytes;
     uint64_t launches;
     /* steps launched as one graph, and those of them for which a graph had to be built */
     uint64_t graph_steps, graph_builds;
+    /* median time of a step in either way, once the back-end has compared them; 0 before */
+    uint64_t plain_step_ns, graph_step_ns;
 };
 
 /* Resources that a back-end may use. Passed at open, copied. */
@@ -219,9 +225,10 @@ struct gnn_tensor_ops {
 
     /* Enclose the ops of a training step whose sequence of ops is the same every time, so that a device may launch them
      * as one graph. Between begin and end the caller does not allocate, free or copy memory. Results of softmax_nll
-     * arrive with the next synchronize. */
+     * arrive with the next synchronize. End returns false if the device could not launch the step as
+     * one: none of its ops ran, and the caller repeats the step. It returns true for the repetition. */
     void (*step_begin)(struct gnn_tensor *t, const struct gnn_batch_lists *lists);
-    void (*step_end)(struct gnn_tensor *t);
+    bool (*step_end)(struct gnn_tensor *t);
 
     /* Writes the work since the last call to *out. Any thread. */
     void (*take_times)(struct gnn_tensor *t, struct gnn_device_times *out);

@@ -218,8 +218,8 @@ static json_int_t figure_of(const json_t *run, const char *name)
 /* What a device did is in the record and in the report; where the host computed there is none of it, and no zero. */
 static void what_the_device_did_is_told(void **state)
 {
-    static const char *const names[] = {"gpu_busy_ns", "gpu_copy_ns", "gpu_uploaded_bytes", "gpu_downloaded_bytes",
-                                        "gpu_launches"};
+    static const char *const names[] = {"gpu_busy_ns",          "gpu_copy_ns",  "gpu_uploaded_bytes",
+                                        "gpu_downloaded_bytes", "gpu_launches", "gpu_held_ns"};
     const struct tiny_runs *const t = *state;
     for (int device = 0; device < 2; device++) {
         json_t *const run = RUN(t, 0, "--compute", device ? "cuda" : "cpu", "--max-batches", "2");

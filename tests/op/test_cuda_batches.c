@@ -15,11 +15,14 @@
 #include <cmocka.h>
 
 extern uint64_t cuda_host_capacity_bytes; /* tests/support/cuda_host.cc */
-extern uint32_t cuda_host_refuse_pin, cuda_host_refuse_event, cuda_host_fail_upload;
+extern uint32_t cuda_host_refuse_pin, cuda_host_refuse_event, cuda_host_fail_upload, cuda_host_fail_capture;
+extern uint64_t cuda_host_order, cuda_host_capture_ns, cuda_host_launch_ns, cuda_host_clock_ns;
 extern bool cuda_host_no_capture;
 extern const char *cuda_host_doze_in;
 extern uint64_t cuda_host_doze_ns;
 
+/* Orders of the streams (enum cuda_host_order): all late, one kind of stream ahead of the other, and by seeds. */
+enum { ORDER_LATE, ORDER_LANES_EARLY, ORDER_LANES_LATE, ORDERS = 7 };
 enum { LAYERS = 3, SEEDS = 24, DIM = 12, CLASSES = 7, BATCHES = 4 };
 
 /* ---- mini-batches to train ---- */
@@ -169,6 +172,19 @@ static void test_staging_and_graphs_change_no_bit(void **state)
                 assert_int_equal(other.times.graph_steps > 0, graphs);
             }
     }
+}
+
+static void test_no_order_of_the_streams_changes_a_bit(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order;
+    const struct outcome plain = train(GNN_MODEL_SAGE, false, false, 2);
+    for (cuda_host_order = 0; cuda_host_order < ORDERS; cuda_host_order++)
+        for (int graphs = 0; graphs < 2; graphs++) {
+            const struct outcome other = train(GNN_MODEL_SAGE, graphs == 1, true, 2);
+            assert_memory_equal(plain.loss, other.loss, sizeof plain.loss);
+        }
+    cuda_host_order = order;
 }
 
 /* Blocks whose lists are the head of another's (MariusGNN): brought once, staged or not, and the same to every op. */
@@ -329,27 +345,40 @@ static void test_a_wait_for_staging_ends_no_busy_time(void **state)
 {
     enum { LIST = GNN_TENSOR_STAGING_BYTES / sizeof(uint32_t) * 3 / 4 };
     (void)state;
+    static const gnn_real numbers[] = {4, 5};
+    const uint64_t order = cuda_host_order;
     struct toy_memory memory = {0};
     struct gnn_tensor *t = open_cuda(&memory, false);
-    gnn_real *table = NULL, *out = NULL;
+    gnn_real *table = NULL, *out[2], last[2];
     uint32_t *rows = calloc(LIST, sizeof *rows);
     struct gnn_device_times times;
     assert_non_null(rows);
-    assert_int_equal(t->ops->alloc(t, "table", sizeof *table, (void **)&table, NULL), GNN_OK);
-    assert_int_equal(t->ops->alloc(t, "out", LIST * sizeof *out, (void **)&out, NULL), GNN_OK);
-    t->ops->take_times(t, &times);
+    cuda_host_order = ORDER_LATE;
+    assert_int_equal(t->ops->alloc(t, "table", sizeof numbers, (void **)&table, NULL), GNN_OK);
+    t->ops->upload(t, table, numbers, sizeof numbers);
     for (uint32_t k = 0; k < 2; k++)
-        t->ops->gather_rows(t, out, table, 1, rows, LIST, 1);
+        assert_int_equal(t->ops->alloc(t, "out", LIST * sizeof *rows, (void **)&out[k], NULL), GNN_OK);
+    t->ops->take_times(t, &times);
+    for (uint32_t k = 0; k < 2; k++) {
+        rows[LIST - 1] = k; /* the list before was read */
+        t->ops->gather_rows(t, out[k], table, 1, rows, LIST, 1);
+    }
     t->ops->synchronize(t);
     t->ops->take_times(t, &times);
     assert_int_equal(times.launches, 2);
-    assert_int_equal(times.kernel_ns, 2 * LIST * sizeof *rows + times.launches);
+    assert_int_equal(times.kernel_ns, times.launches);
+    assert_int_equal(times.held_ns, 2 * LIST * sizeof *rows + times.launches);
     t->ops->synchronize(t); /* with nothing before it */
     t->ops->take_times(t, &times);
-    assert_int_equal(times.kernel_ns, 0);
+    assert_int_equal(times.kernel_ns + times.held_ns, 0);
+    for (uint32_t k = 0; k < 2; k++)
+        t->ops->download(t, &last[k], out[k] + LIST - 1, sizeof last[k]);
+    assert_memory_equal(last, numbers, sizeof last);
     t->ops->free(t, table);
-    t->ops->free(t, out);
+    t->ops->free(t, out[0]);
+    t->ops->free(t, out[1]);
     t->ops->close(t);
+    cuda_host_order = order;
     free(rows);
     assert_int_equal(memory.current_bytes, 0);
 }
@@ -404,9 +433,8 @@ static void test_gathers_over_a_placement_map(void **state)
 }
 
 /* A lane starts after the stream and the stream after a lane, and nobody waits on the host. */
-static void test_events_order_lanes_and_the_stream(void **state)
+static void order_lanes_and_the_stream(void)
 {
-    (void)state;
     enum { COUNT = 64 };
     struct toy_memory memory = {0};
     struct gnn_tensor *t = open_cuda(&memory, false);
@@ -425,15 +453,355 @@ static void test_events_order_lanes_and_the_stream(void **state)
     t->ops->add(t, sum, there, COUNT); /* NaN, did it not wait */
     t->ops->event_record(t, event, GNN_LANE_STREAM);
     t->ops->event_await(t, event, 6);
+    t->ops->upload_async(t, 6, there, host + COUNT / 2, sizeof host / 2); /* after the sum was read from there */
     t->ops->event_wait(t, event);
+    for (uint32_t k = 0; k < COUNT / 2; k++) /* the first copy was made, the second was not waited for */
+        host[k] = -1;
+    t->ops->upload_wait(t, 6);
+    for (uint32_t k = COUNT / 2; k < COUNT; k++)
+        host[k] = -1;
+    t->ops->fill(t, there, COUNT / 4, 0);
+    t->ops->add(t, sum, there, COUNT / 2);
     t->ops->synchronize(t);
     for (uint32_t k = 0; k < COUNT; k++)
-        assert_true(sum[k] == (gnn_real)(k + 1));
+        assert_true(sum[k] == (gnn_real)(k < COUNT / 4 || k >= COUNT / 2 ? k + 1 : 2 * k + COUNT / 2 + 1));
     t->ops->event_close(t, event);
     t->ops->event_close(t, NULL);
     t->ops->unpin(t, host);
     t->ops->free(t, there);
     t->ops->free(t, sum);
+    t->ops->close(t);
+}
+
+static void test_events_order_lanes_and_the_stream(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order;
+    for (cuda_host_order = 0; cuda_host_order < ORDERS; cuda_host_order++)
+        order_lanes_and_the_stream();
+    cuda_host_order = order;
+}
+
+/* ---- memory while work is queued ---- */
+
+enum { LIST_ROWS = 200 };
+
+/* Gathers rows of a table in a staged room, without waiting; the rows are number, number, ... */
+static void use_rows(struct gnn_tensor *t, struct gnn_resident *room, gnn_real *out, const gnn_real *table,
+                     const uint32_t *rows)
+{
+    t->ops->resident_use(t, room);
+    t->ops->gather_rows(t, out, table, 1, rows, LIST_ROWS, 1);
+    t->ops->resident_use(t, NULL);
+}
+
+/* A room is staged again while a gather may still read its lists, a lane's halves are filled again while their copies
+ * may be under way, and memory is given out again while a kernel or a copy may use it. */
+static void reuse_all_memory(void)
+{
+    enum { ROOMS = 3, USES = 3 * ROOMS };
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    struct gnn_resident *rooms[ROOMS];
+    const struct gnn_batch_view view = {.node_count = LIST_ROWS};
+    gnn_real numbers[USES], *table = NULL, *out[USES], got[LIST_ROWS];
+    uint32_t rows[USES][LIST_ROWS];
+    for (uint32_t r = 0; r < ROOMS; r++)
+        assert_int_equal(t->ops->resident_open(t, &rooms[r], NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "table", sizeof numbers, (void **)&table, NULL), GNN_OK);
+    for (uint32_t k = 0; k < USES; k++) {
+        numbers[k] = (gnn_real)(k + 1);
+        for (uint32_t i = 0; i < LIST_ROWS; i++)
+            rows[k][i] = k;
+        assert_int_equal(t->ops->alloc(t, "out", sizeof got, (void **)&out[k], NULL), GNN_OK);
+    }
+    t->ops->upload(t, table, numbers, sizeof numbers);
+    for (uint32_t k = 0; k < USES; k++) {
+        const struct gnn_batch_lists lists = {.view = &view, .rows = rows[k]};
+        assert_int_equal(t->ops->resident_stage(t, rooms[k % ROOMS], 4, &lists, NULL), GNN_OK);
+        if (k % ROOMS == ROOMS - 1) /* three copies out of two halves, then three uses */
+            for (uint32_t u = k + 1 - ROOMS; u <= k; u++)
+                use_rows(t, rooms[u % ROOMS], out[u], table, rows[u]);
+    }
+    void *again = NULL;
+    t->ops->free(t, table);
+    assert_int_equal(t->ops->alloc(t, "table", sizeof numbers, &again, NULL), GNN_OK);
+    assert_ptr_not_equal(again, table); /* which gathers still read */
+    t->ops->synchronize(t);
+    t->ops->free(t, again);
+    assert_int_equal(t->ops->alloc(t, "table", sizeof numbers, &again, NULL), GNN_OK);
+    for (uint32_t k = 0; k < USES; k++) {
+        t->ops->download(t, got, out[k], sizeof got);
+        for (uint32_t i = 0; i < LIST_ROWS; i++)
+            assert_true(got[i] == numbers[k]);
+        t->ops->free(t, out[k]);
+    }
+    t->ops->free(t, again);
+    for (uint32_t r = 0; r < ROOMS; r++)
+        t->ops->resident_close(t, rooms[r]);
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
+static void test_memory_is_not_reused_while_it_is_read(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order;
+    for (cuda_host_order = 0; cuda_host_order < ORDERS; cuda_host_order++)
+        reuse_all_memory();
+    cuda_host_order = order;
+}
+
+/* Memory of a room that was staged and closed without a use goes to its next owner after the copy. */
+static void close_unused_room(void)
+{
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    struct gnn_resident *room = NULL;
+    const struct gnn_batch_view view = {.node_count = LIST_ROWS};
+    uint32_t rows[LIST_ROWS], got[LIST_ROWS];
+    const struct gnn_batch_lists lists = {.view = &view, .rows = rows};
+    void *next = NULL;
+    memset(rows, 0x55, sizeof rows);
+    assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
+    assert_int_equal(t->ops->resident_stage(t, room, 4, &lists, NULL), GNN_OK);
+    t->ops->resident_close(t, room);
+    assert_int_equal(t->ops->alloc(t, "next", sizeof rows, &next, NULL), GNN_OK);
+    memset(rows, 0x33, sizeof rows);
+    t->ops->upload(t, next, rows, sizeof rows);
+    t->ops->upload_wait(t, 4);
+    t->ops->download(t, got, next, sizeof got);
+    assert_memory_equal(got, rows, sizeof got);
+    t->ops->free(t, next);
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
+/* A back-end closes while a copy and a kernel are queued. */
+static void close_with_work(void)
+{
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    struct gnn_resident *room = NULL;
+    const struct gnn_batch_view view = {.node_count = LIST_ROWS};
+    uint32_t rows[LIST_ROWS] = {0};
+    const struct gnn_batch_lists lists = {.view = &view, .rows = rows};
+    void *numbers = NULL;
+    assert_int_equal(t->ops->alloc(t, "numbers", 64, &numbers, NULL), GNN_OK);
+    assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
+    assert_int_equal(t->ops->resident_stage(t, room, 4, &lists, NULL), GNN_OK);
+    t->ops->fill(t, numbers, 16, 1);
+    t->ops->resident_close(t, room);
+    t->ops->free(t, numbers);
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
+static void test_closing_waits(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order;
+    for (cuda_host_order = 0; cuda_host_order < ORDERS; cuda_host_order++) {
+        close_unused_room();
+        close_with_work();
+    }
+    cuda_host_order = order;
+}
+
+/* ---- recorded steps ---- */
+
+/* Copies that wait, and scratch that grows, in the midst of a recorded step: what was recorded runs before. */
+static void test_a_recording_is_left_to_wait(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, true);
+    const struct gnn_batch_view view = {.layer_count = 0};
+    const struct gnn_batch_lists lists = {.view = &view};
+    gnn_real *numbers = NULL, got[16], want[16];
+    cuda_host_order = ORDER_LATE;
+    assert_int_equal(t->ops->alloc(t, "numbers", sizeof got, (void **)&numbers, NULL), GNN_OK);
+    for (int step = 0; step < 4; step++) { /* the first is not recorded */
+        t->ops->step_begin(t, &lists);
+        t->ops->fill(t, numbers, 16, (gnn_real)step);
+        if (step == 2)
+            t->ops->download(t, got, numbers, sizeof got);
+        if (step == 3)
+            t->ops->upload(t, numbers, want, sizeof want);
+        assert_true(t->ops->step_end(t));
+        t->ops->synchronize(t);
+        if (step < 3)
+            t->ops->download(t, got, numbers, sizeof got);
+        for (int k = 0; k < 16; k++) {
+            want[k] = (gnn_real)(7 + k);
+            assert_true(step == 3 || got[k] == (gnn_real)step);
+        }
+    }
+    t->ops->download(t, got, numbers, sizeof got);
+    assert_memory_equal(got, want, sizeof got);
+    t->ops->free(t, numbers);
+    t->ops->close(t);
+    cuda_host_order = order;
+}
+
+/* ---- times of steps ---- */
+
+static uint64_t launcher_now_ns(void *ctx)
+{
+    (void)ctx;
+    return cuda_host_clock_ns;
+}
+
+struct steps {
+    struct toy_memory memory;
+    struct gnn_tensor *t;
+    struct gnn_model *model;
+    struct toy_input in;
+};
+
+/* Trains one mini-batch `count` times. Writes what the last step took. */
+static void steps_run(struct steps *s, uint32_t count, struct gnn_device_times *last)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        struct gnn_step_result step;
+        s->t->ops->take_times(s->t, last);
+        assert_int_equal(gnn_model_train(s->model, &s->in.batch, s->in.x, s->in.labels, &step, NULL), GNN_OK);
+    }
+    s->t->ops->take_times(s->t, last);
+}
+
+static void steps_open(struct steps *s, bool clock, bool graphs)
+{
+    const struct gnn_tensor_env env = {.threads = 1,
+                                       .graphs = graphs,
+                                       .alloc = toy_alloc,
+                                       .free = toy_free,
+                                       .now_ns = clock ? launcher_now_ns : NULL,
+                                       .ctx = &s->memory};
+    const struct gnn_model_config config = config_of(GNN_MODEL_SAGE);
+    *s = (struct steps){.in = toy_input(1)};
+    assert_int_equal(gnn_tensor_cuda.open(&env, NULL, &s->t, NULL), GNN_OK);
+    assert_int_equal(gnn_model_open(s->t, &config, &s->model, NULL), GNN_OK);
+    assert_int_equal(toy_input_pin(s->t, &s->in, NULL), GNN_OK);
+}
+
+static void steps_close(struct steps *s)
+{
+    s->t->ops->unpin(s->t, s->in.x);
+    toy_input_free(&s->in);
+    gnn_model_close(s->model);
+    s->t->ops->close(s->t);
+    assert_int_equal(s->memory.current_bytes, 0);
+}
+
+/* The time to record a step, and to give the lists to the driver, is not the device's. */
+static void test_a_slow_recording_is_no_kernel_time(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order, capture_ns = cuda_host_capture_ns;
+    struct gnn_device_times plain, graph, slow;
+    struct steps s;
+    cuda_host_order = ORDER_LATE;
+    steps_open(&s, false, false);
+    steps_run(&s, 4, &plain);
+    steps_close(&s);
+    steps_open(&s, false, true);
+    steps_run(&s, 4, &graph);
+    cuda_host_capture_ns = 50000;
+    steps_run(&s, 1, &slow);
+    steps_close(&s);
+    cuda_host_capture_ns = capture_ns;
+    cuda_host_order = order;
+    assert_int_equal(graph.graph_steps, 1);
+    assert_int_equal(graph.graph_builds, 0);
+    assert_true(plain.kernel_ns >= plain.launches);
+    assert_int_equal(graph.kernel_ns, plain.kernel_ns);
+    assert_int_equal(slow.kernel_ns, plain.kernel_ns);
+    assert_int_equal(plain.held_ns, plain.kernel_ns + plain.uploaded_bytes);
+    assert_true(slow.held_ns >= graph.held_ns + UINT64_C(49000) * slow.launches);
+}
+
+/* A recording that fails has run nothing: the step is repeated op by op, as are all later ones. */
+static void test_a_failed_recording_is_repeated(void **state)
+{
+    enum { STEPS = 6 };
+    (void)state;
+    double plain[STEPS];
+    for (uint32_t nth = 0; nth < STEPS; nth++) {
+        struct gnn_device_times times;
+        struct gnn_step_result step;
+        struct steps s;
+        uint64_t graphs = 0;
+        steps_open(&s, false, nth > 0);
+        cuda_host_fail_capture = nth;
+        for (uint32_t k = 0; k < STEPS; k++) {
+            assert_int_equal(gnn_model_train(s.model, &s.in.batch, s.in.x, s.in.labels, &step, NULL), GNN_OK);
+            plain[k] = nth == 0 ? step.loss : plain[k];
+            assert_true(step.loss == plain[k]);
+            s.t->ops->take_times(s.t, &times);
+            graphs += times.graph_steps;
+        }
+        assert_int_equal(cuda_host_fail_capture, 0);
+        assert_int_equal(graphs, nth > 0 ? nth - 1 : 0);
+        steps_close(&s);
+    }
+}
+
+/* ---- graphs or plain launches ---- */
+
+static void choose(uint64_t capture_ns, uint64_t launch_ns, bool graphs)
+{
+    enum { DECIDED = 1 + 8 + 16 };
+    const uint64_t before[] = {cuda_host_capture_ns, cuda_host_launch_ns};
+    struct gnn_device_times times;
+    struct steps s;
+    cuda_host_capture_ns = capture_ns;
+    cuda_host_launch_ns = launch_ns;
+    steps_open(&s, true, true);
+    steps_run(&s, DECIDED - 1, &times);
+    assert_int_equal(times.plain_step_ns + times.graph_step_ns, 0);
+    steps_run(&s, 1, &times);
+    assert_int_equal(times.graph_steps, 0); /* the last one that was timed */
+    assert_true(times.plain_step_ns > 0);
+    assert_int_equal(times.graph_step_ns <= times.plain_step_ns, graphs);
+    steps_run(&s, 3, &times);
+    assert_int_equal(times.graph_steps, graphs);
+    steps_close(&s);
+    cuda_host_capture_ns = before[0];
+    cuda_host_launch_ns = before[1];
+}
+
+static void test_the_faster_way_is_chosen(void **state)
+{
+    (void)state;
+    choose(100, 3000, true);
+    choose(3000, 100, false);
+}
+
+/* Steps whose shapes never come again need a graph each; five of them are enough. */
+static void test_many_shapes_end_the_graphs(void **state)
+{
+    (void)state;
+    enum { STEPS = 12 };
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, true);
+    const struct gnn_batch_view view = {.layer_count = 0};
+    const struct gnn_batch_lists lists = {.view = &view};
+    struct gnn_device_times times;
+    gnn_real *numbers = NULL;
+    assert_int_equal(t->ops->alloc(t, "numbers", 64, (void **)&numbers, NULL), GNN_OK);
+    for (int step = 0; step < STEPS; step++) {
+        t->ops->step_begin(t, &lists);
+        for (int k = 0; k <= step; k++)
+            t->ops->fill(t, numbers, 16, 1);
+        assert_true(t->ops->step_end(t));
+        t->ops->synchronize(t);
+    }
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.graph_steps, 5);
+    assert_int_equal(times.graph_builds, 5);
+    t->ops->free(t, numbers);
     t->ops->close(t);
 }
 
@@ -483,6 +851,8 @@ static void test_copies_are_timed_without_the_gaps_between(void **state)
 {
     (void)state;
     struct timed x;
+    const uint64_t order = cuda_host_order;
+    cuda_host_order = ORDER_LATE;
     timed_open(&x);
     for (int k = 0; k < 3; k++) /* one after the other, the lane never idle */
         copy_in(&x, 1, PIECE);
@@ -505,6 +875,7 @@ static void test_copies_are_timed_without_the_gaps_between(void **state)
     x.t->ops->upload_wait(x.t, 1);
     assert_int_equal(taken_ns(&x), 2 * PIECE + LARGE);
     timed_close(&x);
+    cuda_host_order = order;
 }
 
 /* More spans than are kept, none of which had passed when the next one began: the time of the later ones is left out,
@@ -514,6 +885,8 @@ static void test_more_spans_than_are_kept(void **state)
     enum { SPANS = 200, KEPT = 128 };
     (void)state;
     struct timed x;
+    const uint64_t order = cuda_host_order;
+    cuda_host_order = ORDER_LATE;
     timed_open(&x);
     x.t->ops->event_record(x.t, x.event, GNN_LANE_STREAM);
     for (int k = 0; k < SPANS; k++) {
@@ -526,6 +899,7 @@ static void test_more_spans_than_are_kept(void **state)
     x.t->ops->upload_wait(x.t, 3);
     assert_int_equal(taken_ns(&x), LARGE);
     timed_close(&x);
+    cuda_host_order = order;
 }
 
 /* Copies that the computing thread waits for, either way, and kernels that read the host's memory. */
@@ -730,6 +1104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_staging_and_graphs_change_no_bit),
+        cmocka_unit_test(test_no_order_of_the_streams_changes_a_bit),
         cmocka_unit_test(test_shared_lists_change_no_bit),
         cmocka_unit_test(test_a_step_is_one_graph),
         cmocka_unit_test(test_every_shape_keeps_its_graph),
@@ -738,6 +1113,13 @@ int main(void)
         cmocka_unit_test(test_a_wait_for_staging_ends_no_busy_time),
         cmocka_unit_test(test_gathers_over_a_placement_map),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),
+        cmocka_unit_test(test_memory_is_not_reused_while_it_is_read),
+        cmocka_unit_test(test_closing_waits),
+        cmocka_unit_test(test_a_recording_is_left_to_wait),
+        cmocka_unit_test(test_a_failed_recording_is_repeated),
+        cmocka_unit_test(test_a_slow_recording_is_no_kernel_time),
+        cmocka_unit_test(test_the_faster_way_is_chosen),
+        cmocka_unit_test(test_many_shapes_end_the_graphs),
         cmocka_unit_test(test_copies_are_timed_without_the_gaps_between),
         cmocka_unit_test(test_more_spans_than_are_kept),
         cmocka_unit_test(test_copies_of_the_stream_are_timed),

@@ -3,10 +3,11 @@
  * block as coroutines that switch at barriers and shuffles. What a kernel may use is here; anything else does not
  * compile. A test device: no option of the program offers it.
  *
- * Streams: ops run as they come, copies and kernels of a lane when somebody waits for them (an event, the lane), so a
- * missing wait shows as NaN; a captured step runs when it is launched, and its graph is kept by the names of its
- * launches, as a device's is by its shape. Any call can be told to sleep once, as a driver's may. Its clock goes by a
- * nanosecond a byte that is copied and a kernel that has run, so that times of copies are exact.
+ * Streams: copies and kernels are queued, and run when somebody waits for them or when chance says so
+ * (cuda_host_streams.h). A missing wait or a wrong order shows as another result, as NaN, or as a failed test. A
+ * captured step runs after it is launched. Its graph is kept by the names of its launches, as a device's is by its
+ * shape. While a thread captures, it may not allocate, free, pin or wait. Any call can be told to sleep once, as a
+ * driver's may.
  *
  * Under ThreadSanitizer the threads of a block count as parallel, ordered by __syncthreads and __syncwarp alone and not
  * by shuffles: two that touch one word without a barrier between are a race, in whichever order they came.
@@ -43,6 +44,8 @@ extern cuda_host_dim threadIdx, blockIdx, blockDim, gridDim;
 
 /* Runs kernel() in blocks x threads threads. Fails the test when threads of a block wait at different barriers. */
 void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<void()> &kernel);
+
+[[noreturn]] void cuda_host_fail(const char *what); /* ends the test, with the running block and thread */
 
 /* A kernel with its arguments, for both engines. */
 struct cuda_host_call {

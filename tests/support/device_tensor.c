@@ -445,10 +445,11 @@ static void device_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists
     device_of(t)->counts.in_step = true;
 }
 
-static void device_step_end(struct gnn_tensor *t)
+static bool device_step_end(struct gnn_tensor *t)
 {
     assert(device_of(t)->counts.in_step);
     device_of(t)->counts.in_step = false;
+    return true;
 }
 
 static void device_take_times(struct gnn_tensor *t, struct gnn_device_times *out)

@@ -180,12 +180,15 @@ static void merge_result(struct gnn_epoch_result *out, const struct gnn_epoch_re
 static void merge_device(struct gnn_device_times *sum, const struct gnn_device_times *more)
 {
     sum->kernel_ns = gnn_max_u64(sum->kernel_ns, more->kernel_ns);
+    sum->held_ns = gnn_max_u64(sum->held_ns, more->held_ns);
     sum->copy_ns = gnn_max_u64(sum->copy_ns, more->copy_ns);
     sum->uploaded_bytes += more->uploaded_bytes;
     sum->downloaded_bytes += more->downloaded_bytes;
     sum->launches += more->launches;
     sum->graph_steps += more->graph_steps;
     sum->graph_builds += more->graph_builds;
+    sum->plain_step_ns = gnn_max_u64(sum->plain_step_ns, more->plain_step_ns);
+    sum->graph_step_ns = gnn_max_u64(sum->graph_step_ns, more->graph_step_ns);
 }
 
 /* Adds to rank 0's epoch what the others reported. */

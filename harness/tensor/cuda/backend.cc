@@ -38,6 +38,8 @@ static enum gnn_status cuda_open(const struct gnn_tensor_env *env, const struct 
         return gnn_fail(err, GNN_ENOMEM, "CUDA back-end (%zu bytes)", sizeof *b);
     b->base.ops = &gnn_tensor_cuda;
     b->env = *env;
+    b->choice.graphs = env->graphs;
+    b->choice.clock = env->now_ns != NULL;
     for (uint32_t slot = 0; slot < GNN_STEP_GRAPHS; slot++)
         b->graphs[slot] = slot;
     enum gnn_status status = gnn_device_open(env->device, env->precision, &b->device, err);

@@ -28,6 +28,8 @@ void cuda_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
     if (room == NULL)
         return;
     assert(b->in_use != room);
+    if (room->landed != NULL)
+        cuda_event_wait(t, room->landed); /* whoever gets the memory next copies in another stream */
     for (struct cuda_block &block : room->blocks)
         cuda_free(t, block.transpose.data);
     cuda_free(t, room->lists.data);
@@ -108,7 +110,6 @@ enum gnn_status cuda_resident_stage(struct gnn_tensor *t, struct gnn_resident *r
     room->block_count = 0; /* of use to nobody until it lies there */
     GNN_TRY(next_half(b, own, bytes, &half, err));
     if (bytes > room->lists.bytes) {
-        cuda_event_wait(t, room->read); /* whoever gets the old piece copies in another stream */
         cuda_free(t, room->lists.data);
         room->lists = {NULL, 0};
         void *data = NULL;
@@ -128,6 +129,7 @@ void cuda_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
     struct cuda_backend *b = cuda_backend_of(t);
     assert(room == NULL || b->in_use == NULL);
     assert(!b->capturing);
+    b->under_way = true;
     if (room != NULL)
         cuda_event_await(t, room->landed, GNN_LANE_STREAM);
     else if (struct gnn_resident *const used = b->in_use)
@@ -206,6 +208,7 @@ static struct cuda_block *bring_block(struct cuda_backend *b, const struct gnn_b
 static struct cuda_block *need(struct cuda_backend *b, const struct gnn_block *host)
 {
     struct cuda_block *block = find_block(b->in_use, host);
+    b->under_way = true;
     if (block == NULL)
         block = find_block(&b->on_demand, host);
     return block != NULL ? block : bring_block(b, host);

@@ -28,11 +28,27 @@ void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float wei
 
 /* ---- gathers ---- */
 
+/* A gather before a step: the stream is idle between the two, while the mini-batch waits for its turn. Returns whether
+ * the gather is the first work since the last synchronize; its time then ends with it. */
+static bool begin_gather(struct cuda_backend *b)
+{
+    const bool first = !b->gathered;
+    b->gathered = true;
+    cuda_begin_work(b);
+    return first;
+}
+
+static void end_gather(struct cuda_backend *b, bool first)
+{
+    if (first)
+        gnn_device_work_end(b->device);
+}
+
 void cuda_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                       const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     struct cuda_backend *b = cuda_backend_of(t);
-    cuda_begin_work(b);
+    const bool first = begin_gather(b);
     const uint32_t *numbers = cuda_need_rows(b, rows, count);
     if (numbers == NULL)
         return;
@@ -42,13 +58,14 @@ void cuda_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table
                          row_stride / 4, numbers, count, cols / 4);
     else
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather<float>, count, out, table, row_stride, numbers, count, cols);
+    end_gather(b, first);
 }
 
 void cuda_gather_halves(struct gnn_tensor *t, gnn_real *out, const uint16_t *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     struct cuda_backend *b = cuda_backend_of(t);
-    cuda_begin_work(b);
+    const bool first = begin_gather(b);
     const uint32_t *numbers = rows != NULL ? cuda_need_rows(b, rows, count) : NULL;
     if (rows != NULL && numbers == NULL)
         return;
@@ -59,6 +76,7 @@ void cuda_gather_halves(struct gnn_tensor *t, gnn_real *out, const uint16_t *tab
     else
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_halves<uint16_t>, count, out, table, row_stride, numbers, count,
                          cols);
+    end_gather(b, first);
 }
 
 /* The tables in units of `reals` numbers, and whether rows of that unit lie on its size. */
@@ -113,18 +131,17 @@ void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_pl
                         const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
 {
     struct cuda_backend *b = cuda_backend_of(t);
-    cuda_begin_work(b);
+    const bool first = begin_gather(b);
     const uint32_t *numbers = cuda_need_rows(b, rows, count);
     if (numbers == NULL)
         return;
-    if (host_count == 0) {
-        gather_placed(b, out, placement, numbers, count, cols);
-        return;
-    }
-    gnn_device_copy_begin(b->device, GNN_LANE_STREAM);
+    if (host_count > 0)
+        gnn_device_copy_begin(b->device, GNN_LANE_STREAM);
     gather_placed(b, out, placement, numbers, count, cols);
-    gnn_device_copy_end(b->device, GNN_LANE_STREAM);
+    if (host_count > 0)
+        gnn_device_copy_end(b->device, GNN_LANE_STREAM);
     gnn_device_count_upload(b->device, host_count * (uint64_t)cols * gnn_feature_type_bytes(placement->type));
+    end_gather(b, first);
 }
 
 /* Moves the first rows of the lists, and returns how many. */

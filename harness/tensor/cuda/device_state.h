@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 /* The clock of spans.h with CUDA's events. An event that is NULL is created when it is first recorded. */
 struct gnn_event_clock {
@@ -41,10 +42,11 @@ struct gnn_device {
     cublasComputeType_t product;
     /* of cuBLAS, which would otherwise allocate its own during a captured step */
     void *workspace;
-    bool capturing;                          /* the compute stream's work is being recorded */
+    std::atomic<std::thread::id> recorder;   /* the thread that records the compute stream's work */
+    bool record_failed;                      /* a call in this recording failed */
     cudaGraph_t recorded;                    /* a step, between end_capture and its launch */
     cudaGraphExec_t graphs[GNN_STEP_GRAPHS]; /* NULL: none */
-    gnn_device_spans busy, copies;           /* of the compute stream */
+    gnn_device_spans busy, held, copies;     /* of the compute stream */
     std::atomic<uint64_t> uploaded_bytes, downloaded_bytes, launches;
     std::mutex spans; /* guards the stream's: another thread may call gnn_device_take_times */
     std::mutex mutex; /* guards err: lanes belong to other threads */
@@ -56,7 +58,10 @@ void gnn_device_keep(struct gnn_device *d, enum gnn_status status, const char *w
 void gnn_device_watch(struct gnn_device *d, cudaError_t error, const char *what);
 
 /* timeline.cu */
-void gnn_device_busy_end(struct gnn_device *d);
+void gnn_device_spans_end(struct gnn_device *d);
+/* Returns whether the calling thread records a step. A failure of its calls is then kept for the end of the recording,
+ * because the step can run again without one. */
+bool gnn_device_records(const struct gnn_device *d);
 void gnn_device_timeline_close(struct gnn_device *d);
 
 /* products.cu */

@@ -182,7 +182,7 @@ enum {
     SLOW_CALL_NS = 20000, /* a copy is given to a stream in a few thousand */
 };
 
-static uint64_t now(const struct cuda_backend *b)
+uint64_t cuda_now(const struct cuda_backend *b)
 {
     return b->env.now_ns != NULL ? b->env.now_ns(b->env.ctx) : 0;
 }
@@ -223,12 +223,12 @@ uint64_t cuda_wait_begin(struct cuda_backend *b)
 {
     if (calls(b))
         tell_sleep(b, asleep(b) - b->asleep_ns);
-    return now(b);
+    return cuda_now(b);
 }
 
 void cuda_wait_end(struct cuda_backend *b, uint64_t start_ns)
 {
-    tell_wait(b, now(b) - start_ns);
+    tell_wait(b, cuda_now(b) - start_ns);
     if (calls(b))
         b->asleep_ns = asleep(b);
 }
@@ -242,13 +242,13 @@ cuda_call::~cuda_call()
     tell_sleep(b, asleep(b) - asleep_ns);
 }
 
-cuda_quick_call::cuda_quick_call(struct cuda_backend *backend) : b(backend), start_ns(now(backend))
+cuda_quick_call::cuda_quick_call(struct cuda_backend *backend) : b(backend), start_ns(cuda_now(backend))
 {
 }
 
 cuda_quick_call::~cuda_quick_call()
 {
-    const uint64_t ns = now(b) - start_ns;
+    const uint64_t ns = cuda_now(b) - start_ns;
     if (ns >= SLOW_CALL_NS)
         tell_wait(b, ns);
 }
@@ -309,7 +309,7 @@ static char *staging_room(struct cuda_backend *b, uint64_t bytes)
         gnn_device_synchronize(b->device);
         cuda_wait_end(b, start_ns);
         if (b->under_way)
-            gnn_device_busy_begin(b->device); /* the rest of the step is still to come */
+            gnn_device_held_begin(b->device); /* the rest of the step is still to come */
         b->staging_used = 0;
     }
     char *at = (char *)b->staging.data + b->staging_used;

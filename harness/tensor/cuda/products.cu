@@ -58,6 +58,7 @@ void gnn_device_sort(struct gnn_device *d, void *scratch, uint64_t scratch_bytes
 {
     assert(count <= INT32_MAX);
     size_t bytes = scratch_bytes;
+    gnn_device_work_begin(d);
     gnn_device_watch(d,
                      cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, keys_out, values, values_out, (int)count, 0,
                                                      (int)key_bits, d->compute),
@@ -70,6 +71,7 @@ void gnn_device_gemm(struct gnn_device *d, bool trans_a, bool trans_b, float alp
 {
     const uint32_t inner = trans_a ? a.rows : a.cols;
     assert(inner > 0);
+    gnn_device_work_begin(d);
     const cublasStatus_t status =
         cublasGemmEx(d->blas, trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, trans_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)c.cols,
                      (int)c.rows, (int)inner, &alpha, b.data, CUDA_R_32F, (int)b.cols, a.data, CUDA_R_32F, (int)a.cols,

@@ -8,6 +8,10 @@
 
 void gnn_device_keep(struct gnn_device *d, enum gnn_status status, const char *what, const char *why)
 {
+    if (gnn_device_records(d)) {
+        d->record_failed = true;
+        return;
+    }
     const std::lock_guard<std::mutex> held(d->mutex);
     if (d->err.status == GNN_OK)
         (void)gnn_fail(&d->err, status, "CUDA device %d: %s: %s", d->number, what, why);
@@ -22,6 +26,12 @@ void gnn_device_watch(struct gnn_device *d, cudaError_t error, const char *what)
 {
     if (error != cudaSuccess)
         gnn_device_keep(d, status_of(error), what, cudaGetErrorString(error));
+}
+
+void gnn_device_launching(struct gnn_device *d, uint32_t lane)
+{
+    if (lane == GNN_LANE_STREAM)
+        gnn_device_work_begin(d);
 }
 
 void gnn_device_launched(struct gnn_device *d, const char *kernel)
@@ -264,12 +274,13 @@ void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const v
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes)
 {
     gnn_device_choose(d);
+    gnn_device_work_begin(d);
     gnn_device_watch(d, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, d->compute), "copy on the device");
 }
 
 void gnn_device_synchronize(struct gnn_device *d)
 {
-    gnn_device_busy_end(d);
+    gnn_device_spans_end(d);
     gnn_device_watch(d, cudaStreamSynchronize(d->compute), "kernels of a step");
 }
 

@@ -63,7 +63,7 @@ void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event);
  * stream are then recorded, and run when they are launched together. Without recording they run at once. Until the end
  * of the recording this thread may not allocate or wait for the stream. */
 bool gnn_device_capture(struct gnn_device *d);
-/* Ends the recording. Returns false if it failed; the failure is kept, and nothing can be launched. */
+/* Ends the recording. Returns false if the recording or a call in it failed. Nothing of it has run then. */
 bool gnn_device_end_capture(struct gnn_device *d);
 /* Keep GNN_STEP_GRAPHS built graphs, by slot. Update sets the parameters of a slot's graph to those of the recorded
  * step. It returns false if the graph has another shape, or the slot is empty. Build replaces the slot's graph by one
@@ -77,9 +77,14 @@ void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot);
  * Work recorded for a step is not timed. The copies above are timed by themselves. */
 void gnn_device_copy_begin(struct gnn_device *d, uint32_t lane);
 void gnn_device_copy_end(struct gnn_device *d, uint32_t lane);
-/* Marks the start of a busy span of the stream, which ends at the next synchronize and counts in kernel_ns. */
-void gnn_device_busy_begin(struct gnn_device *d);
-/* Writes kernel_ns, copy_ns, launches and bytes since the last call to *out. */
+/* Marks the start of a span in which the stream is held, which ends at the next synchronize and counts in held_ns. */
+void gnn_device_held_begin(struct gnn_device *d);
+/* Enclose work of the stream, whose time counts in kernel_ns. Begin is part of every launch, sort, product, copy on the
+ * device and launch of a graph. It does nothing if a span was begun, or while the calling thread records a step. Work
+ * ends here or at the next synchronize. */
+void gnn_device_work_begin(struct gnn_device *d);
+void gnn_device_work_end(struct gnn_device *d);
+/* Writes kernel_ns, held_ns, copy_ns, launches and bytes since the last call to *out. */
 void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out);
 /* Opens an NVTX range of the calling thread; NULL closes the innermost. */
 void gnn_device_range(struct gnn_device *d, const char *name);
@@ -114,10 +119,12 @@ enum { GNN_LONG_PARAMETERS = true };
 #endif
 
 #ifdef __CUDACC__
+void gnn_device_launching(struct gnn_device *d, uint32_t lane);     /* begins the stream's work */
 void gnn_device_launched(struct gnn_device *d, const char *kernel); /* keeps the launch's error */
 cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane);
 #define GNN_LAUNCH_IN(d, lane, kernel, blocks, ...)                                                                    \
     do {                                                                                                               \
+        gnn_device_launching((d), (lane));                                                                             \
         (kernel)<<<(blocks), GNN_BLOCK_THREADS, 0, gnn_device_stream(d, lane)>>>(__VA_ARGS__);                         \
         gnn_device_launched((d), #kernel);                                                                             \
     } while (0)

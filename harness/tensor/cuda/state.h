@@ -15,6 +15,7 @@
 
 #include "harness/tensor/cuda/backend.h"
 #include "harness/tensor/cuda/block.h"
+#include "harness/tensor/cuda/choice.h"
 #include "harness/tensor/cuda/nccl_calls.h"
 #include "harness/tensor/cuda/runtime.h"
 
@@ -121,13 +122,17 @@ struct cuda_backend {
     double *link_loss_to; /* NULL: no result is due */
     struct cuda_lane lanes[GNN_LANES_MAX];
     std::atomic<bool> under_way; /* kernels may be running since the last synchronize */
+    bool gathered;               /* since the last synchronize */
     /* The computing thread from its first op after a synchronize to the next, and the time that it had slept before.
      * Further sleep without a named wait happened in launches and copies. */
     std::atomic<std::thread::id> caller;
     int64_t asleep_ns; /* the caller's */
     bool in_step, capturing;
     uint32_t graphs[GNN_STEP_GRAPHS]; /* their slots, the most recently used first */
-    uint32_t builds_in_a_row;         /* successive steps whose graph had to be built */
+    struct cuda_choice choice;        /* how the next step is launched */
+    bool step_due;                    /* a step waits for synchronize, to be timed; it began at step_start_ns */
+    bool step_built;
+    uint64_t step_start_ns;
     uint64_t graph_steps, graph_builds;
     struct cuda_group group;
     enum gnn_status status; /* the first failure of an op that had to allocate */
@@ -157,6 +162,7 @@ CUDA_OP(gemm)
 /* Enclose a wait for the device, measured by the clock: the host continues when the device has finished. Begin returns
  * the time. */
 uint64_t cuda_wait_begin(struct cuda_backend *b);
+uint64_t cuda_now(const struct cuda_backend *b); /* 0 without a clock */
 void cuda_wait_end(struct cuda_backend *b, uint64_t start_ns);
 
 /* Begins to observe the calling thread's launches and copies, together until the next synchronize. The time that it
@@ -190,7 +196,7 @@ static inline void cuda_begin_work(struct cuda_backend *b)
 {
     cuda_calls_begin(b);
     b->under_way = true;
-    gnn_device_busy_begin(b->device);
+    gnn_device_held_begin(b->device);
 }
 
 /* ---- memory.cc ---- */

@@ -53,20 +53,34 @@ void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event)
 
 /* ---- a step as one graph ---- */
 
+bool gnn_device_records(const struct gnn_device *d)
+{
+    return d->recorder.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
 bool gnn_device_capture(struct gnn_device *d)
 {
     const cudaError_t error = cudaStreamBeginCapture(d->compute, cudaStreamCaptureModeThreadLocal);
-    if (error != cudaSuccess)
+    d->record_failed = false;
+    if (error == cudaSuccess)
+        d->recorder = std::this_thread::get_id();
+    else
         (void)cudaGetLastError(); /* plain launches do as well */
-    d->capturing = error == cudaSuccess;
-    return d->capturing;
+    return error == cudaSuccess;
 }
 
+/* A graph of a failed recording is not launched, even if CUDA returned one. */
 bool gnn_device_end_capture(struct gnn_device *d)
 {
-    d->capturing = false;
-    gnn_device_watch(d, cudaStreamEndCapture(d->compute, &d->recorded), "capture of a step");
-    return d->recorded != NULL;
+    d->recorder = std::thread::id();
+    const cudaError_t error = cudaStreamEndCapture(d->compute, &d->recorded);
+    if (error == cudaSuccess && !d->record_failed)
+        return d->recorded != NULL;
+    (void)cudaGetLastError();
+    if (error == cudaSuccess && d->recorded != NULL)
+        (void)cudaGraphDestroy(d->recorded);
+    d->recorded = NULL;
+    return false;
 }
 
 /* A graph of another shape stays as it was, or half of its figures changed: the next update that succeeds sets all. */
@@ -91,6 +105,7 @@ void gnn_device_graph_build(struct gnn_device *d, uint32_t slot)
 
 void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot)
 {
+    gnn_device_work_begin(d);
     if (d->graphs[slot] != NULL)
         gnn_device_watch(d, cudaGraphLaunch(d->graphs[slot], d->compute), "launch of a step's graph");
     gnn_device_watch(d, cudaGraphDestroy(d->recorded), "end of a captured step");
@@ -136,7 +151,7 @@ void gnn_device_copy_begin(struct gnn_device *d, uint32_t lane)
 {
     gnn_event_clock clock = {d};
     const cudaStream_t stream = gnn_device_stream(d, lane);
-    if (lane == GNN_LANE_STREAM && d->capturing)
+    if (lane == GNN_LANE_STREAM && gnn_device_records(d))
         return;
     const std::lock_guard<std::mutex> held(spans_mutex(d, lane));
     copies_of(d, lane)->copy_begin(clock, stream);
@@ -146,7 +161,7 @@ void gnn_device_copy_end(struct gnn_device *d, uint32_t lane)
 {
     gnn_event_clock clock = {d};
     const cudaStream_t stream = gnn_device_stream(d, lane);
-    if (lane == GNN_LANE_STREAM && d->capturing)
+    if (lane == GNN_LANE_STREAM && gnn_device_records(d))
         return;
     const std::lock_guard<std::mutex> held(spans_mutex(d, lane));
     copies_of(d, lane)->copy_end(clock, stream);
@@ -154,19 +169,38 @@ void gnn_device_copy_end(struct gnn_device *d, uint32_t lane)
         d->copies.close();
 }
 
-void gnn_device_busy_begin(struct gnn_device *d)
+void gnn_device_held_begin(struct gnn_device *d)
 {
     gnn_event_clock clock = {d};
     gnn_device_choose(d);
     const std::lock_guard<std::mutex> held(d->spans);
+    d->held.start(clock, d->compute);
+}
+
+void gnn_device_work_begin(struct gnn_device *d)
+{
+    gnn_event_clock clock = {d};
+    if (gnn_device_records(d))
+        return;
+    const std::lock_guard<std::mutex> held(d->spans);
     d->busy.start(clock, d->compute);
 }
 
-void gnn_device_busy_end(struct gnn_device *d)
+void gnn_device_work_end(struct gnn_device *d)
+{
+    gnn_event_clock clock = {d};
+    if (gnn_device_records(d))
+        return;
+    const std::lock_guard<std::mutex> held(d->spans);
+    d->busy.finish(clock, d->compute);
+}
+
+void gnn_device_spans_end(struct gnn_device *d)
 {
     gnn_event_clock clock = {d};
     const std::lock_guard<std::mutex> held(d->spans);
     d->busy.finish(clock, d->compute);
+    d->held.finish(clock, d->compute);
 }
 
 void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
@@ -174,6 +208,7 @@ void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
     gnn_event_clock clock = {d};
     const std::lock_guard<std::mutex> held(d->spans);
     out->kernel_ns = d->busy.take(clock);
+    out->held_ns = d->held.take(clock);
     out->copy_ns = d->copies.take(clock);
     for (struct gnn_lane_state &lane : d->lanes) {
         const std::lock_guard<std::mutex> own(lane.spans);
@@ -197,6 +232,7 @@ static void close_spans(const gnn_device_spans *spans)
 void gnn_device_timeline_close(struct gnn_device *d)
 {
     close_spans(&d->busy);
+    close_spans(&d->held);
     close_spans(&d->copies);
     for (const struct gnn_lane_state &lane : d->lanes)
         close_spans(&lane.copies);

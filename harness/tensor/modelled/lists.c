@@ -104,13 +104,14 @@ void modelled_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists *lis
     unlock(m);
 }
 
-void modelled_step_end(struct gnn_tensor *t)
+bool modelled_step_end(struct gnn_tensor *t)
 {
     struct modelled *m = modelled_of(t);
     m->in_step = false;
     lock(m);
     m->device->stream_free_ns = gnn_max_u64(m->device->stream_free_ns, m->step_start_ns + m->step_least_ns);
     unlock(m);
+    return true;
 }
 
 void modelled_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
