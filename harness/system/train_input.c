@@ -34,7 +34,7 @@ void gnn_train_input_close(struct gnn_train_input *input)
         return;
     struct gnn_tensor *tensor = input->env->tensor;
     if (input->landed != NULL)
-        tensor->ops->event_wait(tensor, input->landed);
+        tensor->ops->event_wait(tensor, input->landed); /* before its memory goes */
     gnn_rows_close(&input->rows);
     gnn_rows_close(&input->device);
     if (goes_ahead(input)) {
@@ -50,7 +50,7 @@ enum gnn_status gnn_train_input_reserve(struct gnn_train_input *input, uint64_t 
 {
     struct gnn_tensor *tensor = input->env->tensor;
     if (goes_ahead(input))
-        tensor->ops->event_wait(tensor, input->landed);
+        tensor->ops->event_wait(tensor, input->landed); /* its rows may be on their way */
     return gnn_rows_reserve(&input->rows, count, err);
 }
 

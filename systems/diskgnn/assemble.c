@@ -94,7 +94,7 @@ static void bring_host_rows(struct diskgnn *s, const struct diskgnn_partial *par
     for (uint32_t i = 0; i < input->nodes; i++)
         input->places[i] = input->places[i] < gpu_rows ? input->places[i] : none;
     gnn_charge(s->env->world, GNN_WORK_TABLE_ENTRY, input->nodes + (uint64_t)place->cpu + read);
-    tensor->ops->upload_wait(tensor, COPY_LANE);
+    tensor->ops->upload_wait(tensor, COPY_LANE); /* before the gather */
 }
 
 /* Copies the partial input whole to where ops read it. */
@@ -108,7 +108,7 @@ static void copy_partial(const struct diskgnn *s, const struct diskgnn_partial *
         gnn_mem_copy(s->env->world, input->copy.data, partial->rows, bytes);
     } else if (rows > 0) {
         tensor->ops->upload_async(tensor, COPY_LANE, input->copy.data, partial->rows, bytes);
-        tensor->ops->upload_wait(tensor, COPY_LANE);
+        tensor->ops->upload_wait(tensor, COPY_LANE); /* before ops read it */
     }
 }
 

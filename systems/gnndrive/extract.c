@@ -229,7 +229,7 @@ static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32
     if (!staged(x) || first == end)
         return GNN_OK;
     struct gnn_tensor *tensor = x->s->env->tensor;
-    tensor->ops->upload_wait(tensor, x->claim->extractor);
+    tensor->ops->upload_wait(tensor, x->claim->extractor); /* what the round loaded */
     let_go(x);
     if (!x->ready_at_end)
         make_range_ready(x, first, end);

@@ -16,7 +16,7 @@ void cuda_close(struct gnn_tensor *t)
     struct cuda_backend *b = cuda_backend_of(t);
     assert(b->group.comm == NULL); /* left: closing waits for the stream, which may wait for others */
     if (b->device != NULL) {
-        cuda_leave_capture(b);
+        cuda_leave_capture(b, "close");
         gnn_device_synchronize(b->device);
         cuda_lanes_close(b);
         cuda_pool_close(b);

@@ -129,7 +129,7 @@ void cuda_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
     struct cuda_backend *b = cuda_backend_of(t);
     assert(room == NULL || b->in_use == NULL);
     assert(!b->capturing);
-    b->under_way = true;
+    b->under_way = true; /* ops read its lists */
     if (room != NULL)
         cuda_event_await(t, room->landed, GNN_LANE_STREAM);
     else if (struct gnn_resident *const used = b->in_use)

@@ -122,7 +122,7 @@ bool cuda_reserve(struct cuda_backend *b, struct cuda_scratch *s, const char *na
 {
     if (bytes <= s->bytes)
         return true;
-    cuda_leave_capture(b);
+    cuda_leave_capture(b, name);
     cuda_free(&b->base, s->data);
     *s = {NULL, 0};
     struct gnn_err err = {};
@@ -260,7 +260,7 @@ void cuda_upload(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t
     struct cuda_backend *b = cuda_backend_of(t);
     if (bytes == 0)
         return;
-    cuda_leave_capture(b);
+    cuda_leave_capture(b, "an upload");
     const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_upload(b->device, dst, host_src, bytes);
     cuda_wait_end(b, start_ns);
@@ -271,7 +271,7 @@ void cuda_download(struct gnn_tensor *t, void *host_dst, const void *src, uint64
     struct cuda_backend *b = cuda_backend_of(t);
     if (bytes == 0)
         return;
-    cuda_leave_capture(b);
+    cuda_leave_capture(b, "a download");
     const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_download(b->device, host_dst, src, bytes);
     cuda_wait_end(b, start_ns);
@@ -304,7 +304,7 @@ static char *staging_room(struct cuda_backend *b, uint64_t bytes)
     if (bytes > b->staging.bytes)
         return NULL;
     if (b->staging_used + bytes > b->staging.bytes) { /* what is staged must have been read before it is replaced */
-        cuda_leave_capture(b);
+        cuda_leave_capture(b, "full staging memory");
         const uint64_t start_ns = cuda_wait_begin(b);
         gnn_device_synchronize(b->device);
         cuda_wait_end(b, start_ns);

@@ -243,9 +243,9 @@ void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float wei
 
 /* ---- step.cc ---- */
 
-/* Launches the work captured so far; the rest of the step runs op by op. Called before anything that waits or
- * allocates. */
-void cuda_leave_capture(struct cuda_backend *b);
+/* Launches the work recorded so far; the rest of the step runs op by op. Called before anything that waits or
+ * allocates, which `what` names. */
+void cuda_leave_capture(struct cuda_backend *b, const char *what);
 void cuda_deliver_results(struct cuda_backend *b); /* after the stream has passed them */
 
 /* ---- link.cc ---- */

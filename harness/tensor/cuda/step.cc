@@ -40,13 +40,13 @@ static bool launch_captured(struct cuda_backend *b, bool *built)
 }
 
 /* The first part of the step is lost if its recording failed, and what follows cannot be held back any more. */
-void cuda_leave_capture(struct cuda_backend *b)
+void cuda_leave_capture(struct cuda_backend *b, const char *what)
 {
     struct gnn_err err = {};
     bool built = false;
     if (!b->capturing || launch_captured(b, &built))
         return;
-    (void)gnn_fail(&err, GNN_EIO, "the recording of a training step failed; use --no-step-graphs");
+    (void)gnn_fail(&err, GNN_EIO, "the recording of a training step failed before %s; use --no-step-graphs", what);
     cuda_keep(b, &err);
 }
 
@@ -72,8 +72,8 @@ bool cuda_step_end(struct gnn_tensor *t)
     assert(b->in_step);
     b->in_step = false;
     if (whole && !launch_captured(b, &built)) {
-        b->loss_to = NULL; /* brought by the repetition */
-        return false;
+        b->loss_to = NULL;
+        return false; /* nothing of the step ran */
     }
     gnn_device_work_end(b->device);
     b->graph_steps += whole;
@@ -107,7 +107,7 @@ void cuda_deliver_results(struct cuda_backend *b)
 void cuda_synchronize(struct gnn_tensor *t)
 {
     struct cuda_backend *b = cuda_backend_of(t);
-    cuda_leave_capture(b);
+    cuda_leave_capture(b, "the end of a step");
     bring_link_loss(b);
     const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_synchronize(b->device);
