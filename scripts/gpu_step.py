@@ -3,10 +3,10 @@
 
     gpu_step.py sage|gat whole|small FOLDER [--device cpu] [--plain]
 
-FOLDER holds what bench_gpu dumped. As there, rows lie on the device before the step, and blocks and labels go up within
-it, here from pinned memory. The layers are PyTorch Geometric's, with --plain or where that is not installed a few lines
+FOLDER holds what bench_gpu dumped. As there, rows lie on the device before the step. Blocks and labels are staged before
+it, or go up within it (demand), here from pinned memory. The layers are PyTorch Geometric's, with --plain or where that is not installed a few lines
 of PyTorch (index_add for means and sums, scatter_reduce for the softmax). Prints one JSON line that says which, then for
-every line "N" on standard input trains N steps and prints their times.
+every line "N staged|demand" on standard input trains N steps and prints their times.
 """
 import argparse
 import array
@@ -130,12 +130,21 @@ class Net(torch.nn.Module):
         return x
 
 
-def step_ns(net, optimiser, batch, device):
+def lists_up(blocks, labels, device):
+    return [(edges.to(device, non_blocking=True), src, dst) for edges, src, dst in blocks], labels.to(device, non_blocking=True)
+
+
+def step_ns(net, optimiser, batch, device, staged):
     blocks, labels, x = batch
+    if staged:
+        blocks, labels = lists_up(blocks, labels, device)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
     start = time.perf_counter_ns()
-    resident = [(edges.to(device, non_blocking=True), src, dst) for edges, src, dst in blocks]
+    if not staged:
+        blocks, labels = lists_up(blocks, labels, device)
     optimiser.zero_grad(set_to_none=True)
-    loss = F.cross_entropy(net(x, resident), labels.to(device, non_blocking=True))
+    loss = F.cross_entropy(net(x, blocks), labels)
     loss.backward()
     optimiser.step()
     assert loss.item() == loss.item(), "the loss is no number"  # waits for the device, as the harness does
@@ -159,15 +168,16 @@ def main():
     net = Net(a.model, size, plain).to(device).train()
     optimiser = torch.optim.Adam(net.parameters(), lr=0.003, fused=device.type == "cuda")
     for i in range(2 * len(batches)):
-        step_ns(net, optimiser, batches[i % len(batches)], device)
+        step_ns(net, optimiser, batches[i % len(batches)], device, i % 2 == 0)
     library = f"torch {torch.__version__}"
     library += ", plain layers" if plain else f", torch_geometric {torch_geometric.__version__}"
     print(json.dumps({"library": library, "device": str(device)}), flush=True)
     at = 0
     for line in sys.stdin:
         times = []
-        for _ in range(int(line)):
-            times.append(step_ns(net, optimiser, batches[at % len(batches)], device))
+        count, way = line.split()
+        for _ in range(int(count)):
+            times.append(step_ns(net, optimiser, batches[at % len(batches)], device, way == "staged"))
             at += 1
         print(json.dumps({"steps_ns": times}), flush=True)
 

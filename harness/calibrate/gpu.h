@@ -20,7 +20,8 @@ enum { GNN_GPU_CHECKS_MAX = 16 };
 
 struct gnn_gpu_figures {
     struct gnn_figure gemm;      /* FLOP/s: products with 256 columns and their two gradients */
-    struct gnn_figure bandwidth; /* bytes/s: y += x */
+    struct gnn_figure bandwidth; /* bytes/s: the faster of a copy on the device, read and written, and sums */
+    struct gnn_figure sums;      /* bytes/s: y += x */
     struct gnn_figure gather;   /* bytes/s: means over ten rows at random places, without the time of sequential data */
     struct gnn_figure launch;   /* ns: an op on one number */
     struct gnn_figure pinned;   /* bytes/s: copies to the device from pinned memory, in a lane */

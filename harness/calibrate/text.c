@@ -258,7 +258,7 @@ static void write_gpu(FILE *out, const struct gnn_calibration *c)
     write_checks(out, gpu->checks, gpu->check_count);
     (void)fprintf(out, "model = %.90s\n", c->gpu_model);
     write_gpu_figure(out, "gemm", SHAPE_MFLOP_PER_S, gpu->gemm, "fp32, 65536 x 256 by 256 x 256 and its two gradients");
-    write_gpu_figure(out, "bandwidth", SHAPE_MB_PER_S, gpu->bandwidth, "y += x over 128 MiB each");
+    write_gpu_figure(out, "bandwidth", SHAPE_MB_PER_S, gpu->bandwidth, "copies of 256 MiB or y += x, the faster");
     write_gpu_figure(out, "gather", SHAPE_MB_PER_S, gpu->gather,
                      "means of 10 random rows of 1 KiB out of 512 MiB, bytes read");
     write_gpu_figure(out, "launch", SHAPE_NS, gpu->launch, "an operation on one number, many in a row");

@@ -129,6 +129,7 @@ static int rates(bool modelled)
     (void)putchar('{');
     print_figure("gemm", f.gemm);
     print_figure("bandwidth", f.bandwidth);
+    print_figure("sums", f.sums);
     print_figure("gather", f.gather);
     print_figure("launch", f.launch);
     print_figure("pinned", f.pinned);

@@ -39,9 +39,9 @@ int bench_transfer(const struct gpu_device *gpu, uint32_t rows);
 int bench_counts(const char *model, const struct bench_roof *roof);
 
 /* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on four mini-batches. Prints the counts and the
- * roofline, then for every line "N" on standard input trains N steps and prints their times. size: "whole", or
- * "small", which a launcher can do, or "hub" and "small-hub", where one node has 30 % of all edges. dump: folder that
- * the mini-batches are written into, or NULL. Exit status; 2 for another size. */
+ * roofline, then for every line "N WAY" on standard input trains N steps and prints their times. WAY is graphs, plain
+ * or demand. size: "whole", or "small", which a launcher can do, or "hub" and "small-hub", where one node has 30 % of
+ * all edges. dump: folder that the mini-batches are written into, or NULL. Exit status; 2 for another size or WAY. */
 int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, const char *size,
                const char *dump);
 

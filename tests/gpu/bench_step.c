@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A training step on the device, by the clock: SAGE or GAT, 3 layers of 256, fan-out 10,10,10, rows of 128, batch 1000;
- * blocks and labels go up within the step, rows lie on the device before it. Four mini-batches take turns, so that no
- * cache holds the next one's rows.
+ * rows lie on the device before it. Four mini-batches take turns, so that no cache holds the next one's rows. Steps
+ * come in three ways:
+ *
+ *   graphs   Blocks and labels are staged before the step, as systems do, and it is launched as one graph.
+ *   plain    Likewise, op by op.
+ *   demand   As graphs, but blocks and labels go up within the step, as in systems that copy in the trainer.
  *
  * Its roofline is the modelled back-end's: the same step, every op as the larger of its FLOPs and its bytes at this
  * device's own measured rates, launches free; and apart from it, what moving the blocks up takes. */
@@ -42,13 +46,21 @@ static const struct scale *scale_of(const char *name)
 struct minibatch {
     struct gnn_batch_view view;
     int32_t *labels;
-    void *x; /* on the device */
 };
+
+/* A back-end that launches steps in one way, with a model, and with rows and lists of the mini-batches. */
+struct trainer {
+    struct gnn_tensor *t;
+    struct gnn_model *model;
+    void *x[BATCHES]; /* on the device */
+    struct gnn_resident *room[BATCHES];
+};
+
+enum { PLAIN, GRAPHS, WAYS };
 
 struct steps {
     const struct scale *scale;
-    struct gnn_tensor *t;
-    struct gnn_model *model;
+    struct trainer trainer[WAYS];
     struct minibatch batch[BATCHES];
     uint64_t next;
 };
@@ -277,62 +289,105 @@ static void print_counts(const struct steps *s, const struct gnn_model_config *c
 
 /* ---- steps ---- */
 
-static double step_ns(struct steps *s)
+static void must_do(enum gnn_status status, const struct gnn_err *err)
 {
-    struct minibatch *const batch = &s->batch[s->next++ % BATCHES];
+    if (status == GNN_OK)
+        return;
+    (void)fprintf(stderr, "bench_gpu: %s\n", err->message);
+    exit(1);
+}
+
+/* Trains the next mini-batch. Returns its time. Lists that are staged have landed before. */
+static double step_ns(struct steps *s, struct trainer *by, bool staged)
+{
+    const uint32_t k = s->next++ % BATCHES;
+    struct minibatch *const batch = &s->batch[k];
+    const struct gnn_batch_lists lists = {.view = &batch->view, .labels = batch->labels};
     struct gnn_step_result result;
     struct gnn_err err = {0};
-    const uint64_t start_ns = gnn_host_now_ns();
-    if (gnn_model_train(s->model, &batch->view, batch->x, batch->labels, &result, &err) != GNN_OK) {
-        (void)fprintf(stderr, "bench_gpu: %s\n", err.message);
-        exit(1);
+    if (staged) {
+        must_do(by->t->ops->resident_stage(by->t, by->room[k], 0, &lists, &err), &err);
+        by->t->ops->upload_wait(by->t, 0);
     }
-    return (double)(gnn_host_now_ns() - start_ns);
+    const uint64_t start_ns = gnn_host_now_ns();
+    if (staged)
+        by->t->ops->resident_use(by->t, by->room[k]);
+    must_do(gnn_model_train(by->model, &batch->view, by->x[k], batch->labels, &result, &err), &err);
+    const double ns = (double)(gnn_host_now_ns() - start_ns);
+    if (staged)
+        by->t->ops->resident_use(by->t, NULL);
+    return ns;
+}
+
+static void bring_rows(struct steps *s, uint32_t k)
+{
+    struct gnn_rng rng = gnn_rng_at(k);
+    const uint64_t count = (uint64_t)s->batch[k].view.node_count * s->scale->dim;
+    gnn_real *const rows = toy_reals(&rng, count, -1, 1);
+    struct gnn_err err = {0};
+    for (uint32_t way = 0; way < WAYS; way++) {
+        struct trainer *const by = &s->trainer[way];
+        must_do(by->t->ops->alloc(by->t, "rows", count * sizeof *rows, &by->x[k], &err), &err);
+        by->t->ops->upload(by->t, by->x[k], rows, count * sizeof *rows);
+    }
+    free(rows);
 }
 
 static void open_steps(struct steps *s, const struct gpu_device *gpu, const struct gnn_model_config *config)
 {
-    s->t = gpu_device_open(gpu);
-    if (gnn_model_open(s->t, config, &s->model, NULL) != GNN_OK)
-        exit(1);
-    for (uint32_t i = 0; i < BATCHES; i++) {
-        struct gnn_rng rng = gnn_rng_at(i);
-        const uint64_t count = (uint64_t)s->batch[i].view.node_count * s->scale->dim;
-        gnn_real *const rows = toy_reals(&rng, count, -1, 1);
-        if (s->t->ops->alloc(s->t, "rows", count * sizeof *rows, &s->batch[i].x, NULL) != GNN_OK)
-            exit(1);
-        s->t->ops->upload(s->t, s->batch[i].x, rows, count * sizeof *rows);
-        free(rows);
+    struct gnn_err err = {0};
+    for (uint32_t way = 0; way < WAYS; way++) {
+        struct trainer *const by = &s->trainer[way];
+        by->t = gpu_device_open_as(gpu, way == GRAPHS);
+        must_do(gnn_model_open(by->t, config, &by->model, &err), &err);
+        for (uint32_t k = 0; k < BATCHES; k++)
+            must_do(by->t->ops->resident_open(by->t, &by->room[k], &err), &err);
     }
-    for (uint32_t i = 0; i < 2 * BATCHES; i++) /* workspaces grow */
-        (void)step_ns(s);
+    for (uint32_t k = 0; k < BATCHES; k++)
+        bring_rows(s, k);
+    for (uint32_t way = 0; way < WAYS; way++) /* workspaces grow */
+        for (uint32_t i = 0; i < 4 * BATCHES; i++)
+            (void)step_ns(s, &s->trainer[way], i / BATCHES % 2 == 0);
 }
 
 static void close_steps(struct steps *s)
 {
-    gnn_model_close(s->model);
-    for (uint32_t i = 0; i < BATCHES; i++) {
-        s->t->ops->free(s->t, s->batch[i].x);
-        toy_batch_free(&s->batch[i].view);
-        free(s->batch[i].labels);
+    for (uint32_t way = 0; way < WAYS; way++) {
+        struct trainer *const by = &s->trainer[way];
+        gnn_model_close(by->model);
+        for (uint32_t k = 0; k < BATCHES; k++) {
+            by->t->ops->resident_close(by->t, by->room[k]);
+            by->t->ops->free(by->t, by->x[k]);
+        }
+        by->t->ops->close(by->t);
     }
-    s->t->ops->close(s->t);
+    for (uint32_t k = 0; k < BATCHES; k++) {
+        toy_batch_free(&s->batch[k].view);
+        free(s->batch[k].labels);
+    }
 }
 
-/* Answers "N" with N times, and how long the device's stream was busy in all of them. */
-static void serve(struct steps *s)
+/* Answers "N WAY" with N times, how long the device computed in all of them, and how many were graphs. */
+static int serve(struct steps *s)
 {
     unsigned count;
+    char way[16];
     struct gnn_device_times times;
-    s->t->ops->take_times(s->t, &times);
-    while (scanf("%u", &count) == 1 && count <= STEPS_MAX) {
+    while (scanf("%u %15s", &count, way) == 2 && count <= STEPS_MAX) {
+        struct trainer *const by = &s->trainer[strcmp(way, "plain") == 0 ? PLAIN : GRAPHS];
+        const bool demand = strcmp(way, "demand") == 0;
+        if (!demand && by == &s->trainer[GRAPHS] && strcmp(way, "graphs") != 0)
+            return 2;
+        by->t->ops->take_times(by->t, &times);
         (void)printf("{\"steps_ns\":[");
         for (unsigned i = 0; i < count; i++)
-            (void)printf("%s%.0f", i == 0 ? "" : ",", step_ns(s));
-        s->t->ops->take_times(s->t, &times);
-        (void)printf("],\"busy_ns\":%" PRIu64 "}\n", times.kernel_ns);
+            (void)printf("%s%.0f", i == 0 ? "" : ",", step_ns(s, by, !demand));
+        by->t->ops->take_times(by->t, &times);
+        (void)printf("],\"busy_ns\":%" PRIu64 ",\"held_ns\":%" PRIu64 ",\"graph_steps\":%" PRIu64 "}\n",
+                     times.kernel_ns, times.held_ns, times.graph_steps);
         (void)fflush(stdout);
     }
+    return 0;
 }
 
 int bench_counts(const char *model, const struct bench_roof *roof)
@@ -365,7 +420,7 @@ int bench_step(const struct gpu_device *gpu, const char *model, const struct ben
     }
     print_counts(&s, &config, roof);
     open_steps(&s, gpu, &config);
-    serve(&s);
+    const int status = serve(&s);
     close_steps(&s);
-    return 0;
+    return status;
 }

@@ -70,9 +70,16 @@ bool gpu_device_find(struct gpu_device *out)
 
 struct gnn_tensor *gpu_device_open(const struct gpu_device *gpu)
 {
+    return gpu_device_open_as(gpu, host.graphs);
+}
+
+struct gnn_tensor *gpu_device_open_as(const struct gpu_device *gpu, bool graphs)
+{
     struct gnn_tensor *t = NULL;
     struct gnn_err err = {0};
-    if (gpu->table->open(&host, NULL, &t, &err) != GNN_OK) {
+    struct gnn_tensor_env env = host;
+    env.graphs = graphs;
+    if (gpu->table->open(&env, NULL, &t, &err) != GNN_OK) {
         (void)fprintf(stderr, "device 0: %s\n", err.message);
         exit(1);
     }

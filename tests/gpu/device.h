@@ -19,5 +19,7 @@ bool gpu_device_find(struct gpu_device *out);
 
 /* Device 0 once more, with memory of its own to give out. Ends the program where that fails. */
 struct gnn_tensor *gpu_device_open(const struct gpu_device *gpu);
+/* The same, with every step as one graph or op by op. */
+struct gnn_tensor *gpu_device_open_as(const struct gpu_device *gpu, bool graphs);
 
 #endif

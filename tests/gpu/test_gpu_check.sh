@@ -22,7 +22,7 @@ part() { # report, part: its verdict
 
 stand_in=$(dirname "${OOCGNN:-build/gcc/oocgnn}")/tests/support/stand_in_cuda.so
 if [ ! -f "$stand_in" ]; then
-    skip_all "the stand-in is not built: make tests" 8
+    skip_all "the stand-in is not built: make tests" 9
 fi
 
 check --only test --report "$dir/none.json" && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q '^gpu_check: skipped' "$dir/out" &&
@@ -46,6 +46,31 @@ PATH="$dir/bin:$PATH" check --stand-in --only golden,systems,faults,sanitizer,be
     grep -q 'ran whole on a stand-in, which shows nothing about a GPU' "$dir/out" && reports stand-in "$dir/whole.json" &&
     [ "$(part "$dir/whole.json" systems)" = passed ] && [ "$(part "$dir/whole.json" sanitizer)" = passed ]
 verdict "on the stand-in it runs whole, and is not called passed" $?
+
+# The stand-in's clock: a nanosecond a kernel and a byte copied. A SAGE step has 30 kernels, and 16 bytes of results; its
+# recording and its lists are no time of the device. The roofline is that of the same program at the report's rates.
+programs=$(dirname "${OOCGNN:-build/gcc/oocgnn}")/tests/gpu
+read -ra rates < <(python3 -c 'import json, sys; print(*[f["value"] for p in json.load(open(sys.argv[1]))["parts"] if p["name"] == "step" or p["name"] == "rates" for f in p["figures"] if f["name"] in ("gemm", "bandwidth", "pinned")][:3])' "$dir/whole.json")
+OOCGNN_CUDA_PLUGIN=$stand_in "$programs/bench_gpu" step sage small "${rates[0]}" "${rates[1]}" "${rates[1]}" "${rates[2]}" \
+    </dev/null >"$dir/counts.json" 2>"$dir/out"
+python3 - "$dir/whole.json" "$dir/counts.json" >"$dir/out" 2>&1 <<'RATIOS'
+import json, sys
+with open(sys.argv[1]) as report, open(sys.argv[2]) as first:
+    figures = {f["name"]: f for p in json.load(report)["parts"] if p["name"] == "step" for f in p["figures"]}
+    counts = json.loads(first.readline())
+def line(what, value_ns, floor_ns):
+    f = figures["SAGE 3x256: step " + what]
+    value_ns = f["value"] * 1e6 if value_ns is None else value_ns
+    right = abs(f["value"] * 1e6 - value_ns) < 1e-6 and abs(f["ratio"] - value_ns / floor_ns) < 1e-6 * f["ratio"]
+    return [] if right else [f"{what}: {f['value']} ms, {f['ratio']}; expected {value_ns} ns, of {floor_ns}"]
+roof, lists = counts["roof_ns"], counts["bus_ns"]
+wrong = line("as a graph, by device events", 46, roof) + line("op by op, by device events", 46, roof)
+wrong += line("as a graph, by the clock", None, roof) + line("op by op, by the clock", None, roof)
+wrong += line("with lists on demand, by the clock", None, roof + lists)
+wrong += [] if lists > 0 and abs(figures["SAGE 3x256: roofline"]["value"] * 1e6 - roof) < 1e-6 else ["the roofline"]
+sys.exit("\n".join(wrong) or 0)
+RATIOS
+verdict "ratios to the roofline are those of a calculation by hand" $?
 
 SANITIZER_SAYS=race PATH="$dir/bin:$PATH" check --stand-in --only sanitizer --report "$dir/race.json"
 [ $? -eq 1 ] && reports failed "$dir/race.json"

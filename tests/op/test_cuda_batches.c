@@ -530,6 +530,7 @@ static void reuse_all_memory(void)
     t->ops->synchronize(t);
     t->ops->free(t, again);
     assert_int_equal(t->ops->alloc(t, "table", sizeof numbers, &again, NULL), GNN_OK);
+    assert_ptr_equal(again, table);
     for (uint32_t k = 0; k < USES; k++) {
         t->ops->download(t, got, out[k], sizeof got);
         for (uint32_t i = 0; i < LIST_ROWS; i++)
@@ -541,6 +542,36 @@ static void reuse_all_memory(void)
         t->ops->resident_close(t, rooms[r]);
     t->ops->close(t);
     assert_int_equal(memory.current_bytes, 0);
+}
+
+/* An op on a block is work without a gather before it, as in an evaluation. */
+static void test_an_op_on_a_block_is_work(void **state)
+{
+    (void)state;
+    const uint64_t order = cuda_host_order;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    const struct toy_input in = toy_input(1);
+    const struct gnn_block *const block = &in.batch.blocks[0];
+    const uint64_t x_bytes = block->src_count * sizeof(gnn_real), out_bytes = block->dst_count * sizeof(gnn_real);
+    gnn_real *x = NULL, *out = NULL;
+    void *again = NULL;
+    cuda_host_order = ORDER_LATE;
+    assert_int_equal(t->ops->alloc(t, "x", x_bytes, (void **)&x, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "out", out_bytes, (void **)&out, NULL), GNN_OK);
+    t->ops->synchronize(t);
+    t->ops->segment_reduce(t, GNN_REDUCE_SUM, (struct gnn_mat){out, block->dst_count, 1}, block,
+                           (struct gnn_mat){x, block->src_count, 1}, NULL);
+    t->ops->free(t, x);
+    assert_int_equal(t->ops->alloc(t, "x", x_bytes, &again, NULL), GNN_OK);
+    assert_ptr_not_equal(again, x);
+    t->ops->synchronize(t);
+    t->ops->free(t, again);
+    t->ops->free(t, out);
+    struct toy_input own = in;
+    toy_input_free(&own);
+    t->ops->close(t);
+    cuda_host_order = order;
 }
 
 static void test_memory_is_not_reused_while_it_is_read(void **state)
@@ -1114,6 +1145,7 @@ int main(void)
         cmocka_unit_test(test_gathers_over_a_placement_map),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),
         cmocka_unit_test(test_memory_is_not_reused_while_it_is_read),
+        cmocka_unit_test(test_an_op_on_a_block_is_work),
         cmocka_unit_test(test_closing_waits),
         cmocka_unit_test(test_a_recording_is_left_to_wait),
         cmocka_unit_test(test_a_failed_recording_is_repeated),

@@ -129,7 +129,6 @@ void cuda_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
     struct cuda_backend *b = cuda_backend_of(t);
     assert(room == NULL || b->in_use == NULL);
     assert(!b->capturing);
-    b->under_way = true; /* ops read its lists */
     if (room != NULL)
         cuda_event_await(t, room->landed, GNN_LANE_STREAM);
     else if (struct gnn_resident *const used = b->in_use)
@@ -208,7 +207,7 @@ static struct cuda_block *bring_block(struct cuda_backend *b, const struct gnn_b
 static struct cuda_block *need(struct cuda_backend *b, const struct gnn_block *host)
 {
     struct cuda_block *block = find_block(b->in_use, host);
-    b->under_way = true;
+    b->under_way = true; /* an op reads its lists */
     if (block == NULL)
         block = find_block(&b->on_demand, host);
     return block != NULL ? block : bring_block(b, host);
