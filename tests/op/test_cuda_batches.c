@@ -617,11 +617,11 @@ static void close_with_work(void)
     const struct gnn_batch_view view = {.node_count = LIST_ROWS};
     uint32_t rows[LIST_ROWS] = {0};
     const struct gnn_batch_lists lists = {.view = &view, .rows = rows};
-    void *numbers = NULL;
-    assert_int_equal(t->ops->alloc(t, "numbers", 64, &numbers, NULL), GNN_OK);
+    gnn_real *numbers = NULL;
+    assert_int_equal(t->ops->alloc(t, "numbers", sizeof rows, (void **)&numbers, NULL), GNN_OK);
     assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
     assert_int_equal(t->ops->resident_stage(t, room, 4, &lists, NULL), GNN_OK);
-    t->ops->fill(t, numbers, 16, 1);
+    t->ops->gather_rows(t, numbers, numbers, 1, rows, LIST_ROWS, 1); /* its list is copied out of pinned memory */
     t->ops->resident_close(t, room);
     t->ops->free(t, numbers);
     t->ops->close(t);
@@ -777,6 +777,30 @@ static void test_a_failed_recording_is_repeated(void **state)
         assert_int_equal(graphs, nth > 0 ? nth - 1 : 0);
         steps_close(&s);
     }
+}
+
+/* A mini-batch waits between its gather and its step: no time of the device. */
+static void test_the_gap_after_a_gather_is_no_kernel_time(void **state)
+{
+    (void)state;
+    const uint64_t launch_ns = cuda_host_launch_ns;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    struct gnn_device_times times;
+    const uint32_t rows[LIST_ROWS] = {0};
+    gnn_real *numbers = NULL;
+    assert_int_equal(t->ops->alloc(t, "numbers", sizeof rows, (void **)&numbers, NULL), GNN_OK);
+    t->ops->take_times(t, &times);
+    cuda_host_launch_ns = 5000;
+    t->ops->gather_rows(t, numbers, numbers, 1, rows, LIST_ROWS, 1);
+    t->ops->fill(t, numbers, LIST_ROWS, 1);
+    t->ops->synchronize(t);
+    cuda_host_launch_ns = launch_ns;
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.kernel_ns, 2);
+    assert_true(times.held_ns > 5000);
+    t->ops->free(t, numbers);
+    t->ops->close(t);
 }
 
 /* ---- graphs or plain launches ---- */
@@ -1150,6 +1174,7 @@ int main(void)
         cmocka_unit_test(test_a_recording_is_left_to_wait),
         cmocka_unit_test(test_a_failed_recording_is_repeated),
         cmocka_unit_test(test_a_slow_recording_is_no_kernel_time),
+        cmocka_unit_test(test_the_gap_after_a_gather_is_no_kernel_time),
         cmocka_unit_test(test_the_faster_way_is_chosen),
         cmocka_unit_test(test_many_shapes_end_the_graphs),
         cmocka_unit_test(test_copies_are_timed_without_the_gaps_between),

@@ -189,10 +189,10 @@ void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t 
     ALONE;
     doze("launch");
     d->times.launches++;
-    if (lane == GNN_LANE_STREAM)
-        gnn_device_work_begin(d);
     if (!captures(d))
         d->streams.spend(cuda_host_launch_ns);
+    if (lane == GNN_LANE_STREAM)
+        gnn_device_work_begin(d);
     give(d, lane, {name, 1, [d, blocks, call] { run_kernel(d, blocks, call); }, {}, {}, words_of(call), 0});
 }
 

@@ -19,9 +19,9 @@ void cuda_close(struct gnn_tensor *t)
         cuda_leave_capture(b, "close");
         gnn_device_synchronize(b->device);
         cuda_lanes_close(b);
-        cuda_pool_close(b);
         cuda_pinned_free(b, &b->staging);
         cuda_pinned_free(b, &b->result);
+        cuda_pool_close(b);
         gnn_device_close(b->device);
     }
     delete b;

@@ -136,12 +136,11 @@ void cuda_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
     b->in_use = room;
 }
 
+/* The rooms were closed before, and with that their copies were waited for. */
 void cuda_lanes_close(struct cuda_backend *b)
 {
     for (struct cuda_lane &lane : b->lanes)
         for (uint32_t h = 0; h < GNN_CUDA_HALVES; h++) {
-            if (lane.landed[h] != NULL)
-                gnn_device_event_wait(b->device, lane.landed[h]);
             gnn_device_event_close(b->device, lane.landed[h]);
             cuda_pinned_free(b, &lane.half[h]);
         }
