@@ -241,7 +241,7 @@ $(BUILD)/ptx/%.ptx: harness/tensor/cuda/%.cc $(BUILD)/cuda/archs | found
 	$(NVCC) -std=c++20 -O3 -lineinfo -I. -D_GNU_SOURCE -arch=compute_$(firstword $(CUDA_ARCHS)) -ptx -x cu -MMD -MP -MF $(@:.ptx=.d) $< -o $@
 
 $(BUILD)/liboocgnn-cuda.so: $(CUDA_OBJ) $(BUILD)/pic/harness/base/err.o
-	$(NVCC) -shared -cudart static -o $@ $^ -lcublas
+	$(NVCC) -shared -cudart static -Xlinker -rpath,'$$ORIGIN/../lib:/usr/local/cuda/lib64' -o $@ $^ -lcublas
 
 # ---- what people type. The second make sees the packages that the first one installed. ----
 

@@ -242,7 +242,7 @@ def parse_arguments():
     parser.add_argument("--only", default="test,bench", metavar="PART,...",
                         help=f"of {', '.join(PARTS)}; test and bench are the two halves")
     parser.add_argument("--report", metavar="FILE", help="the JSON report [build/gpu_report.json; in a bundle: beside it]")
-    parser.add_argument("--limit", type=float, default=960, metavar="SECONDS", help="of the whole check [960]")
+    parser.add_argument("--limit", type=float, default=540, metavar="SECONDS", help="of the whole check [540]")
     parser.add_argument("--work", metavar="DIR", help="where datasets go; a place that does direct I/O is looked for")
     parser.add_argument("--stand-in", action="store_true",
                         help="try the check itself on the test suite's launcher; shows nothing about a GPU")

@@ -8,14 +8,16 @@ evidence=("$dir/out")
 
 build=$(dirname "${OOCGNN:-build/gcc/oocgnn}")
 if [ ! -f "$build/tests/support/stand_in_cuda.so" ]; then
-    skip_all "the stand-in is not built: make tests" 4
+    skip_all "the stand-in is not built: make tests" 5
 fi
 if [[ $(ldd "$build/oocgnn") =~ lib[at]san ]]; then
-    skip_all "a build with sanitizers is too large for a bundle" 4
+    skip_all "a build with sanitizers is too large for a bundle" 5
 fi
 
 scripts/gpu_bundle.sh "$build" "$dir/bundle" >"$dir/out" 2>&1
-verdict "a bundle holds at most 60 MiB" $?
+verdict "a packed bundle has at most 20 MiB" $?
+mkdir "$dir/unpacked" && tar -C "$dir/unpacked" -xf "$dir/bundle.tar.xz" && diff -r "$dir/bundle" "$dir/unpacked/bundle" >>"$dir/out"
+verdict "the packed file holds the folder" $?
 if [ -f "$build/liboocgnn-cuda.so" ]; then
     [ -s "$dir/bundle/bin/liboocgnn-cuda.so" ]
     verdict "with the plugin in it" $?

@@ -13,7 +13,7 @@ says() { # verdict, topic, words
 
 stand_in=$(dirname "$oocgnn")/tests/support/stand_in_cuda.so
 if [ ! -f "$stand_in" ]; then
-    skip_all "the stand-in is not built: make tests" 4
+    skip_all "the stand-in is not built: make tests" 5
 fi
 
 OOCGNN_CUDA_PLUGIN=/nonexistent.so "$oocgnn" doctor --data "$dir" >"$dir/out"
@@ -26,6 +26,11 @@ cc -shared -fPIC -Wl,-soname,libcublas.so.99 -o "$dir/lib/libcublas.so.99" -x c 
     rm "$dir/lib/libcublas.so.99" && OOCGNN_CUDA_PLUGIN=$dir/plugin.so "$oocgnn" doctor --data "$dir" >"$dir/out"
 says note cuBLAS 'libcublas.so.99' && grep -q 'LD_LIBRARY_PATH' "$dir/out"
 verdict "a missing cuBLAS is named, with where it may be" $?
+
+OOCGNN_CUDA_PLUGIN=$dir/plugin.so "$oocgnn" run --system pygplus --dataset papers100m --scale 1/4000 --data "$dir" --compute cuda \
+    --db "$dir/runs.db" >"$dir/out" 2>&1
+[ $? -eq 4 ] && grep -q 'libcublas.so.99.*LD_LIBRARY_PATH' "$dir/out" && ! grep -q 'run make' "$dir/out"
+verdict "a run names the library that the plugin lacks" $?
 
 cat >"$dir/nvml.c" <<'NVML'
 #include <string.h>

@@ -23,7 +23,12 @@ static bool beside_executable(char *path, size_t path_bytes)
     return access(path, R_OK) == 0;
 }
 
-static void *open_plugin(char *why, size_t why_bytes)
+/* A plugin that is there, and does not load, lacks a library. */
+static const char remedy_build[] = "run make where nvcc is installed",
+                  remedy_library[] =
+                      "add the folder of the library that is missing to LD_LIBRARY_PATH, see oocgnn doctor";
+
+static void *open_plugin(char *why, size_t why_bytes, const char **remedy)
 {
     char path[PATH_MAX];
     const char *const asked = getenv("OOCGNN_CUDA_PLUGIN");
@@ -31,18 +36,19 @@ static void *open_plugin(char *why, size_t why_bytes)
     void *const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         (void)snprintf(why, why_bytes, "%s", dlerror());
+    *remedy = access(file, R_OK) == 0 ? remedy_library : remedy_build;
     return handle;
 }
 
 enum gnn_status gnn_cuda_plugin(const struct gnn_tensor_ops **out, struct gnn_err *err)
 {
     char why[512];
-    void *const handle = open_plugin(why, sizeof why);
+    const char *remedy;
+    void *const handle = open_plugin(why, sizeof why, &remedy);
     if (handle == NULL)
         return gnn_fail(err, GNN_ENOTSUP,
-                        "--compute cuda needs the plugin %s (%s): run make where nvcc is installed, or use --compute "
-                        "cpu or model:PROFILE",
-                        plugin_file, why);
+                        "--compute cuda needs the plugin %s (%s): %s, or use --compute cpu or model:PROFILE",
+                        plugin_file, why, remedy);
     const int *const abi = dlsym(handle, "gnn_cuda_plugin_abi");
     const struct gnn_tensor_ops *const ops = dlsym(handle, "gnn_tensor_cuda");
     if (abi == NULL || *abi != GNN_CUDA_PLUGIN_ABI || ops == NULL)

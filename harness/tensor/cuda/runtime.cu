@@ -55,7 +55,8 @@ static enum gnn_status find_device(uint32_t number, struct gnn_err *err)
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaErrorInsufficientDriver)
         return gnn_fail(err, GNN_ENOTSUP,
-                        "--compute cuda: this build needs a driver for CUDA %d.%d or later; install one",
+                        "--compute cuda: this build needs a driver for CUDA %d.%d or later; install one, or build with "
+                        "the nvcc of the driver's CUDA version (12.0 or later)",
                         CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     if (error != cudaSuccess || count == 0)
         return gnn_fail(err, GNN_ENOTSUP,
@@ -203,16 +204,29 @@ void gnn_device_free(struct gnn_device *d, void *ptr)
         gnn_device_watch(d, cudaFree(ptr), "free");
 }
 
+/* CUDA's registration is not bound by `ulimit -l`. */
+static const char *pin_remedy(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorMemoryAllocation:
+        return "raise the memory limit (--memory), or lower --batch, --fanout or the system's staging";
+    case cudaErrorHostMemoryAlreadyRegistered:
+        return "the address is registered already, which is a bug; report it with the command";
+    case cudaErrorNotSupported:
+        return "this machine does not let processes register memory; use --compute cpu";
+    default:
+        return "lower --batch, --fanout or the system's staging";
+    }
+}
+
 enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
 {
     gnn_device_choose(d);
     const cudaError_t error = cudaHostRegister(host, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
-        return gnn_fail(err, GNN_ENOMEM,
-                        "%s: %llu bytes cannot be pinned (%s): raise the limit of locked memory (ulimit -l) or lower "
-                        "--batch, --fanout or the system's staging",
-                        name, (unsigned long long)bytes, cudaGetErrorString(error));
+        return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes cannot be pinned (%s): %s", name, (unsigned long long)bytes,
+                        cudaGetErrorString(error), pin_remedy(error));
     }
     void *there = NULL;
     if (cudaHostGetDevicePointer(&there, host, 0) == cudaSuccess && there == host)
@@ -311,10 +325,10 @@ void *gnn_device_stream_of(struct gnn_device *d)
 /* A lane's stream is made by the thread that uses the lane. */
 cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane)
 {
+    gnn_device_choose(d); /* also for the stream: an op may be a thread's first call */
     if (lane == GNN_LANE_STREAM)
         return d->compute;
     assert(lane < GNN_LANES_MAX);
-    gnn_device_choose(d);
     struct gnn_lane_state *own = &d->lanes[lane];
     if (own->stream == NULL)
         gnn_device_watch(d, cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking), "a lane's stream");
