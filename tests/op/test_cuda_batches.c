@@ -374,6 +374,12 @@ static void test_a_wait_for_staging_ends_no_busy_time(void **state)
     for (uint32_t k = 0; k < 2; k++)
         t->ops->download(t, &last[k], out[k] + LIST - 1, sizeof last[k]);
     assert_memory_equal(last, numbers, sizeof last);
+    t->ops->fill(t, out[0], LIST, -1);
+    t->ops->synchronize(t);
+    for (uint32_t k = 0; k < 2; k++) /* now both fit */
+        t->ops->gather_rows(t, out[k], table, 1, rows, LIST, 1);
+    assert_true(out[0][LIST - 1] == -1); /* the launcher's memory: nobody waited, so nothing has run */
+    t->ops->synchronize(t);
     t->ops->free(t, table);
     t->ops->free(t, out[0]);
     t->ops->free(t, out[1]);

@@ -36,6 +36,7 @@ struct gnn_event {
 struct gnn_device {
     int number;
     cudaDeviceProp properties;
+    uint64_t free_bytes; /* when it was opened: without the context, cuBLAS and other processes */
     cudaStream_t compute;
     struct gnn_lane_state lanes[GNN_LANES_MAX];
     cublasHandle_t blas;

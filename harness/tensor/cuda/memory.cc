@@ -298,9 +298,25 @@ void cuda_copy(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_
         gnn_device_copy(cuda_backend_of(t)->device, dst, src, count * sizeof *dst);
 }
 
+void cuda_staging_settle(struct cuda_backend *b)
+{
+    const uint64_t wanted = gnn_min_u64(b->staging_wanted, CUDA_STAGING_MOST_BYTES);
+    struct cuda_pinned larger = {};
+    b->staging_used = b->staging_wanted = 0;
+    if (wanted <= b->staging.bytes || b->staging_refused)
+        return;
+    if (cuda_pinned_reserve(b, &larger, "staging of the CUDA back-end", wanted, NULL) != GNN_OK) {
+        b->staging_refused = true; /* lists go on in turns */
+        return;
+    }
+    cuda_pinned_free(b, &b->staging);
+    b->staging = larger;
+}
+
 /* Room in the pinned staging memory, until the next synchronize; NULL when so much does not fit at all. */
 static char *staging_room(struct cuda_backend *b, uint64_t bytes)
 {
+    b->staging_wanted += gnn_round_up(bytes, 64);
     if (bytes > b->staging.bytes)
         return NULL;
     if (b->staging_used + bytes > b->staging.bytes) { /* what is staged must have been read before it is replaced */

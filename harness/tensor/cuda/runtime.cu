@@ -121,6 +121,9 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
     enum gnn_status status = fill_device(d, err);
     if (status == GNN_OK)
         status = gnn_device_products_open(d, precision, err);
+    size_t free_bytes = 0, all_bytes = 0;
+    gnn_device_watch(d, cudaMemGetInfo(&free_bytes, &all_bytes), "free memory");
+    d->free_bytes = free_bytes;
     if (status == GNN_OK)
         *out = d;
     else
@@ -149,7 +152,7 @@ uint32_t gnn_device_multiprocessors(const struct gnn_device *d)
 
 uint64_t gnn_device_memory_bytes(const struct gnn_device *d)
 {
-    return d->properties.totalGlobalMem;
+    return d->free_bytes;
 }
 
 /* NVML's form of a UUID: 8, 4, 4, 4 and 12 digits. */

@@ -18,6 +18,7 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
                                 struct gnn_err *err);
 void gnn_device_close(struct gnn_device *d); /* accepts NULL */
 uint32_t gnn_device_multiprocessors(const struct gnn_device *d);
+/* Returns the bytes that were free when the device was open. */
 uint64_t gnn_device_memory_bytes(const struct gnn_device *d);
 void gnn_device_identify(const struct gnn_device *d, struct gnn_gpu_identity *out);
 

@@ -115,9 +115,10 @@ struct cuda_backend {
     struct cuda_scratch pieces;                    /* of sources.h */
     struct cuda_scratch sides, scatter, link_loss; /* link.cc */
     struct cuda_pinned staging;                    /* for copies in the stream's order, one after the other */
-    uint64_t staging_used;
-    struct cuda_pinned result; /* of the current step */
-    double *loss_to;           /* NULL: no result is due */
+    uint64_t staging_used, staging_wanted;         /* since the last synchronize */
+    bool staging_refused;                          /* more of it was refused once */
+    struct cuda_pinned result;                     /* of the current step */
+    double *loss_to;                               /* NULL: no result is due */
     uint32_t *correct_to;
     double *link_loss_to; /* NULL: no result is due */
     struct cuda_lane lanes[GNN_LANES_MAX];
@@ -209,6 +210,10 @@ enum gnn_status cuda_pinned_reserve(struct cuda_backend *b, struct cuda_pinned *
 void cuda_pinned_free(struct cuda_backend *b, struct cuda_pinned *p);
 /* Copies a host array to the device in the stream's order. The array may change when the call returns. */
 void cuda_send(struct cuda_backend *b, void *dst, const void *host_src, uint64_t bytes);
+/* Empties the staging memory, after the stream has passed all copies from it. If the lists since the last call needed
+ * more, it grows, up to a limit. Refused memory is no error, because lists also fit in turns. */
+enum { CUDA_STAGING_MOST_BYTES = 32 << 20 };
+void cuda_staging_settle(struct cuda_backend *b);
 /* Keeps the first failure for check. */
 void cuda_keep(struct cuda_backend *b, const struct gnn_err *err);
 void cuda_pool_settle(struct cuda_backend *b); /* after the stream has passed every kernel: frees retired pieces */

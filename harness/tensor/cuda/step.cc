@@ -120,7 +120,7 @@ void cuda_synchronize(struct gnn_tensor *t)
     cuda_forget_demanded(b);
     cuda_pool_settle(b);
     b->under_way = b->gathered = false;
-    b->staging_used = 0;
+    cuda_staging_settle(b);
 }
 
 void cuda_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
