@@ -624,10 +624,10 @@ static void close_with_work(void)
     uint32_t rows[LIST_ROWS] = {0};
     const struct gnn_batch_lists lists = {.view = &view, .rows = rows};
     gnn_real *numbers = NULL;
-    assert_int_equal(t->ops->alloc(t, "numbers", sizeof rows, (void **)&numbers, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "numbers", sizeof rows + 64, (void **)&numbers, NULL), GNN_OK);
     assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
     assert_int_equal(t->ops->resident_stage(t, room, 4, &lists, NULL), GNN_OK);
-    t->ops->gather_rows(t, numbers, numbers, 1, rows, LIST_ROWS, 1); /* its list is copied out of pinned memory */
+    t->ops->gather_rows(t, numbers + 1, numbers, 1, rows, LIST_ROWS, 1); /* its list is copied out of pinned memory */
     t->ops->resident_close(t, room);
     t->ops->free(t, numbers);
     t->ops->close(t);
@@ -795,10 +795,10 @@ static void test_the_gap_after_a_gather_is_no_kernel_time(void **state)
     struct gnn_device_times times;
     const uint32_t rows[LIST_ROWS] = {0};
     gnn_real *numbers = NULL;
-    assert_int_equal(t->ops->alloc(t, "numbers", sizeof rows, (void **)&numbers, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "numbers", sizeof rows + 64, (void **)&numbers, NULL), GNN_OK);
     t->ops->take_times(t, &times);
     cuda_host_launch_ns = 5000;
-    t->ops->gather_rows(t, numbers, numbers, 1, rows, LIST_ROWS, 1);
+    t->ops->gather_rows(t, numbers + 1, numbers, 1, rows, LIST_ROWS, 1);
     t->ops->fill(t, numbers, LIST_ROWS, 1);
     t->ops->synchronize(t);
     cuda_host_launch_ns = launch_ns;
