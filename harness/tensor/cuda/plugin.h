@@ -12,7 +12,7 @@
 GNN_MUST_CHECK enum gnn_status gnn_cuda_plugin(const struct gnn_tensor_ops **out, struct gnn_err *err);
 
 enum {
-    GNN_CUDA_PLUGIN_ABI = 5
+    GNN_CUDA_PLUGIN_ABI = 6
 }; /* exported by the plugin as `gnn_cuda_plugin_abi`; changes with struct gnn_tensor_ops and what it takes */
 
 #endif
