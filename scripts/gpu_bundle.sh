@@ -10,6 +10,7 @@
 set -euo pipefail
 
 [ $# -eq 2 ] || { echo "usage: gpu_bundle.sh BUILD FOLDER" >&2; exit 2; }
+command -v xz >/dev/null || { echo "gpu_bundle: no xz, which compresses the bundle: sudo apt-get install -y xz-utils" >&2; exit 4; }
 build=$1 folder=$2
 limit_kib=20480 sum_limit_kib=65536
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -13,7 +13,7 @@ set -euo pipefail
 declare -A packages=(
     [build]="gcc make pkg-config git liburing-dev libsqlite3-dev libopenblas-dev libinih-dev libjansson-dev libxxhash-dev zlib1g-dev libcgroup-dev"
     [demo]="gnuplot-nox fonts-dejavu-core"
-    [test]="g++ libcmocka-dev procps python3 sqlite3 gnuplot-nox fonts-dejavu-core"
+    [test]="g++ libcmocka-dev procps python3 sqlite3 gnuplot-nox fonts-dejavu-core xz-utils"
     [bench]="fio"
     [lint]="clang clang-tidy clang-format cppcheck shellcheck"
     [fuzz]="clang"
