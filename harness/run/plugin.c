@@ -205,8 +205,10 @@ const struct gnn_system *gnn_plugin_named(const char *name)
     const struct gnn_system *found = NULL;
     struct link_map *map = NULL;
     void *const program = dlopen(NULL, RTLD_LAZY);
-    if (program == NULL || dlinfo(program, RTLD_DI_LINKMAP, &map) != 0)
+    if (program == NULL)
         return NULL;
+    if (dlinfo(program, RTLD_DI_LINKMAP, &map) != 0)
+        map = NULL; /* no list: nothing is found */
     for (; map != NULL && found == NULL; map = map->l_next) {
         void *const object = strchr(map->l_name, '/') == NULL ? NULL : dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
         const struct gnn_plugin *const plugin = object == NULL ? NULL : dlsym(object, GNN_PLUGIN_SYMBOL);
