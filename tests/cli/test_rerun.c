@@ -32,12 +32,7 @@ static const char *usual(const struct tiny_runs *t, const char *more, char text[
 
 static json_t *json_of(const char *command, int exit_status)
 {
-    struct process_result r = process_shell("%s", command);
-    json_t *const root = json_loads(r.out, 0, NULL);
-    if (root == NULL || r.exit_status != exit_status)
-        fail_msg("%s: exit %d, expected %d: %s%s", command, r.exit_status, exit_status, r.out, r.err);
-    process_free(&r);
-    return root;
+    return tiny_runs_parse(process_shell("%s", command), exit_status, command);
 }
 
 static json_t *run_json(const struct tiny_runs *t, const char *more)

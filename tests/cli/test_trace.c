@@ -57,12 +57,8 @@ static void expect_gone(const struct tiny_runs *t)
 static json_t *trace_json(const struct tiny_runs *t, const char *arguments)
 {
     char program[PATH_MAX];
-    struct process_result r = process_shell("cd %s && %s trace --json %s", t->dir, absolute(program), arguments);
-    json_t *const root = json_loads(r.out, 0, NULL);
-    if (root == NULL || r.exit_status != 0)
-        fail_msg("%s: exit %d: %s%s", arguments, r.exit_status, r.out, r.err);
-    process_free(&r);
-    return root;
+    return tiny_runs_parse(process_shell("cd %s && %s trace --json %s", t->dir, absolute(program), arguments), 0,
+                           arguments);
 }
 
 static json_int_t count_of(const json_t *object, const char *part, const char *key)

@@ -170,6 +170,15 @@ pid_t tiny_runs_start_training(const struct tiny_runs *t, const char *const *mor
     return supervisor;
 }
 
+json_t *tiny_runs_parse(struct process_result r, int exit_status, const char *command)
+{
+    json_t *const root = json_loads(r.out, 0, NULL);
+    if (root == NULL || r.exit_status != exit_status)
+        fail_msg("%s: exit %d, expected %d: %s%s", command, r.exit_status, exit_status, r.out, r.err);
+    process_free(&r);
+    return root;
+}
+
 const char *tiny_runs_text(const json_t *object, const char *key)
 {
     const char *const text = json_string_value(json_object_get(object, key));

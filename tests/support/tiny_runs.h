@@ -42,6 +42,10 @@ json_t *tiny_runs_must(const struct tiny_runs *t, int exit_status, const char *c
 /* Fails the test unless the run's status is that and its reasons hold the part; decrefs it. */
 void tiny_runs_expect_reason(json_t *run, const char *status, const char *part);
 
+/* Returns the JSON object that a command printed. Fails the test if it printed none or ended with another status. Frees
+ * the result. The caller decrefs the object. */
+json_t *tiny_runs_parse(struct process_result r, int exit_status, const char *command);
+
 /* Reads the losses that --trace-loss wrote, at most max; returns how many. */
 uint32_t tiny_runs_losses(const char *path, double *losses, uint32_t max);
 
