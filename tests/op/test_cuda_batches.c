@@ -378,7 +378,7 @@ static void test_a_wait_for_staging_ends_no_busy_time(void **state)
     t->ops->synchronize(t);
     for (uint32_t k = 0; k < 2; k++) /* now both fit */
         t->ops->gather_rows(t, out[k], table, 1, rows, LIST, 1);
-    assert_true(out[0][LIST - 1] == -1); /* the launcher's memory: nobody waited, so nothing has run */
+    assert_true(out[0][LIST - 1] == -1); /* the launcher's memory: no call has waited, so nothing has run */
     t->ops->synchronize(t);
     t->ops->free(t, table);
     t->ops->free(t, out[0]);
@@ -438,7 +438,7 @@ static void test_gathers_over_a_placement_map(void **state)
     }
 }
 
-/* A lane starts after the stream and the stream after a lane, and nobody waits on the host. */
+/* A lane starts after the stream and the stream after a lane, and no thread of the host waits. */
 static void order_lanes_and_the_stream(void)
 {
     enum { COUNT = 64 };

@@ -3,7 +3,7 @@
  * block as coroutines that switch at barriers and shuffles. What a kernel may use is here; anything else does not
  * compile. A test device: no option of the program offers it.
  *
- * Streams: copies and kernels are queued, and run when somebody waits for them or when chance says so
+ * Streams: copies and kernels are queued. They run when a call waits for them, or when the order or its seed says so
  * (cuda_host_streams.h). A missing wait or a wrong order shows as another result, as NaN, or as a failed test. A
  * captured step runs after it is launched. Its graph is kept by the names of its launches, as a device's is by its
  * shape. While a thread captures, it may not allocate, free, pin or wait. Any call can be told to sleep once, as a

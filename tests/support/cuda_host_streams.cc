@@ -58,7 +58,7 @@ bool cuda_host_streams::advance(uint32_t line, bool force)
     return true;
 }
 
-/* Streams that nobody waits for go on meanwhile. */
+/* Runs streams that no call waits for. */
 void cuda_host_streams::disturb()
 {
     if (cuda_host_order == CUDA_HOST_LATE)

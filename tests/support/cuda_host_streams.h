@@ -2,7 +2,7 @@
 /* The streams of the launcher's device: queues of work that runs later, as a GPU's does. The host only adds to a queue.
  * Work runs when the host waits for a point, and in between where the order of the streams says so.
  *
- * Order    cuda_host_order chooses when work runs that nobody waits for. Right code gives the same results in every
+ * Order    cuda_host_order chooses when work runs that no call waits for. Right code gives the same results in every
  *          order, because waits and events order all that depends on each other.
  * Clock    Every stream has a time, and so has the host. Work starts when its stream has finished the work before it,
  *          and not before it was given. It takes a nanosecond a byte that is copied and a nanosecond a kernel. A host
@@ -20,7 +20,7 @@
 
 #include "harness/tensor/cuda/runtime.h"
 
-/* Work that nobody waits for yet, in the lanes and in the compute stream. Higher numbers are seeds: each piece of work
+/* Work that no call waits for yet, in the lanes and in the compute stream. Higher numbers are seeds: each piece of work
  * is late or early by chance. */
 enum cuda_host_order {
     CUDA_HOST_LATE,        /* waits in every stream until the host waits for it */
