@@ -3,17 +3,6 @@
  * MAC-M-384, 1968. A row that was used since it was queued is queued once more, without its mark. */
 #include "systems/graphbolt/policy.h"
 
-static void touch(struct graphbolt_part *part, uint32_t entry)
-{
-    part->entry[entry].used = 1;
-}
-
-static void insert(struct graphbolt_part *part, uint32_t entry, bool was_cached)
-{
-    (void)was_cached;
-    graphbolt_push(part, GRAPHBOLT_ONLY, entry);
-}
-
 static uint32_t evict(struct graphbolt_part *part, bool *remember)
 {
     (void)remember;
@@ -29,4 +18,5 @@ static uint32_t evict(struct graphbolt_part *part, bool *remember)
     }
 }
 
-const struct graphbolt_policy graphbolt_clock = {.name = "clock", .touch = touch, .insert = insert, .evict = evict};
+const struct graphbolt_policy graphbolt_clock = {
+    .name = "clock", .touch = graphbolt_mark, .insert = graphbolt_queue_only, .evict = evict};

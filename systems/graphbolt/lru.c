@@ -8,12 +8,6 @@ static void touch(struct graphbolt_part *part, uint32_t entry)
     graphbolt_renew(part, GRAPHBOLT_ONLY, entry);
 }
 
-static void insert(struct graphbolt_part *part, uint32_t entry, bool was_cached)
-{
-    (void)was_cached;
-    graphbolt_push(part, GRAPHBOLT_ONLY, entry);
-}
-
 static uint32_t evict(struct graphbolt_part *part, bool *remember)
 {
     (void)remember;
@@ -28,4 +22,5 @@ static uint32_t evict(struct graphbolt_part *part, bool *remember)
     }
 }
 
-const struct graphbolt_policy graphbolt_lru = {.name = "lru", .touch = touch, .insert = insert, .evict = evict};
+const struct graphbolt_policy graphbolt_lru = {
+    .name = "lru", .touch = touch, .insert = graphbolt_queue_only, .evict = evict};

@@ -88,5 +88,8 @@ static inline bool graphbolt_in_use(const struct graphbolt_entry *entry)
 void graphbolt_push(struct graphbolt_part *part, uint32_t queue, uint32_t entry); /* as the newest */
 void graphbolt_unlink(struct graphbolt_part *part, uint32_t queue, uint32_t entry);
 void graphbolt_renew(struct graphbolt_part *part, uint32_t queue, uint32_t entry); /* unlink and push */
+/* Hooks of policies with one queue: an access sets the mark, and a row is queued as the newest. */
+void graphbolt_mark(struct graphbolt_part *part, uint32_t entry);
+void graphbolt_queue_only(struct graphbolt_part *part, uint32_t entry, bool was_cached);
 
 #endif

@@ -39,3 +39,14 @@ void graphbolt_renew(struct graphbolt_part *part, uint32_t queue, uint32_t entry
     graphbolt_unlink(part, queue, entry);
     graphbolt_push(part, queue, entry);
 }
+
+void graphbolt_mark(struct graphbolt_part *part, uint32_t entry)
+{
+    part->entry[entry].used = 1;
+}
+
+void graphbolt_queue_only(struct graphbolt_part *part, uint32_t entry, bool was_cached)
+{
+    (void)was_cached;
+    graphbolt_push(part, GRAPHBOLT_ONLY, entry);
+}

@@ -4,17 +4,6 @@
  * places, unlike in CLOCK. */
 #include "systems/graphbolt/policy.h"
 
-static void touch(struct graphbolt_part *part, uint32_t entry)
-{
-    part->entry[entry].used = 1;
-}
-
-static void insert(struct graphbolt_part *part, uint32_t entry, bool was_cached)
-{
-    (void)was_cached;
-    graphbolt_push(part, GRAPHBOLT_ONLY, entry);
-}
-
 static uint32_t evict(struct graphbolt_part *part, bool *remember)
 {
     (void)remember;
@@ -30,4 +19,5 @@ static uint32_t evict(struct graphbolt_part *part, bool *remember)
     }
 }
 
-const struct graphbolt_policy graphbolt_sieve = {.name = "sieve", .touch = touch, .insert = insert, .evict = evict};
+const struct graphbolt_policy graphbolt_sieve = {
+    .name = "sieve", .touch = graphbolt_mark, .insert = graphbolt_queue_only, .evict = evict};
